@@ -79,9 +79,11 @@ rotate_services() {
 }
 
 hash_new_passwords() {
+    local accounts
     remove_lines '^_[^:]*/old:'
     sed -i -E 's|^(_[^:/]*):|\1/old:|' "$changed"
-    for account in $(sed -n 's|^\(_.*\)/old:.*|\1|p' "$changed"); do
+    mapfile -t accounts < <(sed -n 's|^\(_.*\)/old:.*|\1|p' "$changed")
+    for account in "${accounts[@]}"; do
         new_password >"data/secrets/$account.new"
         hash_password "$account" "$(<"data/secrets/$account.new")"
     done

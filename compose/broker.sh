@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2004,SC2154
 # The broker and its proxies: configuration and processes. Sourced after accounts.sh and processes.sh.
 
 # Two for an active and a standby broker behind HAProxy.

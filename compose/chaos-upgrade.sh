@@ -16,7 +16,7 @@ acknowledgement. Ends with status 1 if an item or a command is lost or counts tw
 quiet run, if an older replica takes a shard that a newer one had, if the leases are not of the newer version in the end, or
 if the p99 of these times reaches 2 s for a restart or 10 s for a kill.
 
-Builds these sources in debug mode, and once more in .build/upgrade with an additional step in the schemas, which takes
+Builds these sources in debug mode, and again in .build/upgrade with an additional step in the schemas. This takes
 several minutes the first time. The run takes about four minutes. .build/chaos has the logs.
 
   --programs FOLDER   uses the executables in FOLDER as the newer version instead of building one
@@ -77,7 +77,7 @@ start_upgradable() {
     mkdir -p "$folder/.build/bin"
     ln -s "$repository/compose" "$folder"
     for name in "${executables[@]}"; do ln -s "$older/$name" "$folder/.build/bin"; done
-    cd "$folder"
+    cd "$folder" || exit
     need_data
     mkdir -p data/log
     (
@@ -100,7 +100,7 @@ stop_upgrade() {
     stop 10 client
     stop 60 up
     [[ $folder ]] || return 0
-    cd "$repository"
+    cd "$repository" || exit
     rm -rf .build/chaos
     mv "$folder/data/log" .build/chaos || true
     rm -rf "$folder"

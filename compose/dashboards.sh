@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2004,SC2034,SC2154
 # Several dashboards behind HAProxy. Sourced after broker.sh and services.sh.
 
 # prepare_dashboards: chooses a loopback port for each, and lets HAProxy have ${ports[web]} with the certificate, if there is one.

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 # The attacks of compose/chaos on replicas and on PostgreSQL. Sourced after replicas.sh, supervision.sh and servers.sh.
 
 # prepare_attack SERVICE=N…: chooses PostgreSQL and the numbers of replicas.

@@ -115,7 +115,7 @@ owns_port() {
     local pid=${pids[$1]} sockets inodes inode
     inodes=$(listeners "$2")
     [[ $inodes ]] || return 1
-    sockets=$(for pid in "$pid" $(cat "/proc/$pid/task/$pid/children"); do readlink "/proc/$pid/fd/"*; done 2>/dev/null) || true
+    sockets=$(for id in "$pid" $(cat "/proc/$pid/task/$pid/children"); do readlink "/proc/$id/fd/"*; done 2>/dev/null) || true
     # In a container, root without CAP_SYS_PTRACE can list the descriptors of another account's process and not read them. A
     # process that ends because the port is taken has none to list.
     if [[ ! $sockets ]]; then

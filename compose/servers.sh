@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 # Two PostgreSQL servers with the stores of all services, a primary and a synchronous standby. Sourced after postgres.sh.
 
 # The servers' folder, the name of each role, and the moment of the last kill.

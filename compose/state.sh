@@ -7,6 +7,7 @@ url_of() { sed -n "s|^$1 ||p" data/run/urls 2>/dev/null || true; }
 # need_running: sets $up to the process id of compose/up. Fails unless it runs in this folder.
 need_running() {
     local owner=
+    # shellcheck disable=SC2034
     if is_claimed; then read -r up owner <data/up.lock || true; fi
     [[ $owner == up ]] || fail "Pacebus does not run in $PWD; start it with compose/up"
 }

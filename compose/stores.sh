@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 # `compose/bench --postgres`: metrics-aggregator on SQLite and on PostgreSQL. Sourced by compose/bench.
 
 # The PostgreSQL server's folder, and its port.

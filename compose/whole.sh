@@ -102,7 +102,7 @@ items_of() {
 
 # search: finds how many sessions are carried.
 search() {
-    local low=0 high=0 bound= count=$usual_sessions carried_table=
+    local low=0 high=0 bound='' count=$usual_sessions carried_table=
     while true; do
         measure_sessions "$count"
         if ((count == usual_sessions)); then

@@ -5,11 +5,13 @@
 #include <sys/eventfd.h>
 
 /* The functions of libpq that the store calls. */
+/* clang-format off */
 #define LIBPQ_FUNCTIONS(DO) \
     DO(PQclear) DO(PQconnectdbParams) DO(PQconsumeInput) DO(PQenterPipelineMode) DO(PQerrorMessage) DO(PQfinish) \
     DO(PQflush) DO(PQfreemem) DO(PQgetResult) DO(PQgetisnull) DO(PQgetlength) DO(PQgetvalue) DO(PQisBusy) \
     DO(PQnotifies) DO(PQntuples) DO(PQpipelineSync) DO(PQresultErrorField) DO(PQresultStatus) DO(PQsendPrepare) \
     DO(PQsendQueryParams) DO(PQsendQueryPrepared) DO(PQsetNoticeReceiver) DO(PQsetnonblocking) DO(PQsocket) DO(PQstatus)
+/* clang-format on */
 
 /* Pointers to them. Executables do not link libpq, so that they run without it where the stores are in SQLite. */
 struct libpq {

@@ -88,12 +88,17 @@ def make_certificate():
     names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     now = datetime.datetime.now(datetime.timezone.utc)
     certificate = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=2))
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=2))
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .sign(key, hashes.SHA256()))
+        .sign(key, hashes.SHA256())
+    )
     write_private("certificate.pem", certificate.public_bytes(serialization.Encoding.PEM))
 
 
@@ -279,10 +284,10 @@ class Connection(asyncio.Protocol):
         self.requests = {}
         self.frozen = False
         self.known = False
-        self.http = h2.connection.H2Connection(
-            h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
+        self.http = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
         self.http.local_settings = h2.settings.Settings(
-            client=False, initial_values={h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: 1})
+            client=False, initial_values={h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: 1}
+        )
         self.http.initiate_connection()
         self.flush()
 
@@ -321,7 +326,10 @@ class Connection(asyncio.Protocol):
         device = match[1] if match else None
         step = self.script.step(device)
         line = {
-            "at": time.time(), "connection": self.number, "path": headers[":path"], "device": device,
+            "at": time.time(),
+            "connection": self.number,
+            "path": headers[":path"],
+            "device": device,
             "token": self.tokens.number(headers.get("authorization")),
             "headers": {name: value for name, value in headers.items() if name != "authorization"},
         }

@@ -35,21 +35,50 @@ def fields(frame, names):
 
 
 SESSION = [
-    "start_time", "total_elapsed_time", "total_timer_time", "total_distance", "total_calories", "avg_heart_rate",
-    "max_heart_rate", "enhanced_avg_speed", "enhanced_max_speed", "avg_power", "max_power", "total_ascent",
+    "start_time",
+    "total_elapsed_time",
+    "total_timer_time",
+    "total_distance",
+    "total_calories",
+    "avg_heart_rate",
+    "max_heart_rate",
+    "enhanced_avg_speed",
+    "enhanced_max_speed",
+    "avg_power",
+    "max_power",
+    "total_ascent",
     "total_descent",
 ]
 LAP = ["start_time", "total_elapsed_time", "total_timer_time", "total_distance", "avg_heart_rate"]
 RECORD = [
-    "timestamp", "position_lat", "position_long", "enhanced_altitude", "heart_rate", "cadence", "fractional_cadence",
-    "distance", "enhanced_speed", "power", "temperature",
+    "timestamp",
+    "position_lat",
+    "position_long",
+    "enhanced_altitude",
+    "heart_rate",
+    "cadence",
+    "fractional_cadence",
+    "distance",
+    "enhanced_speed",
+    "power",
+    "temperature",
 ]
 SET = {
-    "message_index": "index", "set_type": "kind", "start_time": "start", "timestamp": "end", "duration": "duration",
-    "repetitions": "repetitions", "weight": "weight", "category": "category", "category_subtype": "number",
+    "message_index": "index",
+    "set_type": "kind",
+    "start_time": "start",
+    "timestamp": "end",
+    "duration": "duration",
+    "repetitions": "repetitions",
+    "weight": "weight",
+    "category": "category",
+    "category_subtype": "number",
 }
 TITLE = {
-    "message_index": "index", "exercise_category": "category", "exercise_name": "number", "wkt_step_name": "text",
+    "message_index": "index",
+    "exercise_category": "category",
+    "exercise_name": "number",
+    "wkt_step_name": "text",
 }
 
 
@@ -121,7 +150,10 @@ def garmin_summary(path):
     if not garmin_fit_sdk.Decoder(garmin_fit_sdk.Stream.from_file(path)).check_integrity():
         raise ValueError("garmin-fit-sdk finds no integrity")
     result = empty()
-    listener = lambda number, values: add(result, KINDS.get(number), values)
+
+    def listener(number, values):
+        add(result, KINDS.get(number), values)
+
     _, errors = garmin_fit_sdk.Decoder(garmin_fit_sdk.Stream.from_file(path)).read(mesg_listener=listener)
     if errors:
         raise ValueError(errors)
@@ -134,10 +166,12 @@ def fitdecode_fields(path):
     with fitdecode.FitReader(path, check_crc=fitdecode.CrcCheck.RAISE) as reader:
         for frame in reader:
             if isinstance(frame, fitdecode.FitDataMessage) and frame.name == "record":
-                records.append([
-                    field(f.name, None if isinstance(f.field, fitdecode.types.DevField) else f.def_num, f.value)
-                    for f in frame.fields
-                ])
+                records.append(
+                    [
+                        field(f.name, None if isinstance(f.field, fitdecode.types.DevField) else f.def_num, f.value)
+                        for f in frame.fields
+                    ]
+                )
     return records
 
 
@@ -173,9 +207,13 @@ def write(path, start, columns, developer):
         number: {
             "developer_data_id_mesg": creator,
             "field_description_mesg": {
-                "mesg_num": 206, "developer_data_index": 0, "field_definition_number": number,
+                "mesg_num": 206,
+                "developer_data_index": 0,
+                "field_definition_number": number,
                 # Numbers of 64 bits.
-                "fit_base_type_id": 0x89, "field_name": name, "units": "",
+                "fit_base_type_id": 0x89,
+                "field_name": name,
+                "units": "",
             },
         }
         for number, name in enumerate(sorted(developer))
@@ -193,10 +231,16 @@ def write(path, start, columns, developer):
         record |= {name: int(v[row]) if v[row] == int(v[row]) else v[row] for name, v in columns.items()}
         record["developer_fields"] = {number: developer[name][row] for number, name in enumerate(sorted(developer))}
         encoder.on_mesg(20, record)
-    encoder.on_mesg(18, {
-        "timestamp": time + count, "start_time": time, "total_elapsed_time": count, "total_timer_time": count,
-        "sport": 1,
-    })
+    encoder.on_mesg(
+        18,
+        {
+            "timestamp": time + count,
+            "start_time": time,
+            "total_elapsed_time": count,
+            "total_timer_time": count,
+            "sport": 1,
+        },
+    )
     with open(path, "wb") as file:
         file.write(encoder.close())
 
@@ -205,9 +249,11 @@ KINDS = {18: "session", 19: "lap", 20: "record", 21: "event", 225: "set", 264: "
 
 if sys.argv[1] == "--all":
     path = sys.argv[2]
-    print(json.dumps({
-        "fitdecode": summary(path), "fitparse": fitparse_summary(path), "garmin-fit-sdk": garmin_summary(path)
-    }))
+    print(
+        json.dumps(
+            {"fitdecode": summary(path), "fitparse": fitparse_summary(path), "garmin-fit-sdk": garmin_summary(path)}
+        )
+    )
 elif sys.argv[1] == "--fields":
     path = sys.argv[2]
     decoded = fitdecode_fields(path)

@@ -37,9 +37,7 @@ def summary(path):
         parts, name, distance = "trkseg", "trkpt", "distance"
     else:
         parts, name, distance = "Track", "Trackpoint", "DistanceMeters"
-    return [
-        [point(e, distance) for e in part if local(e) == name] for part in root.iter() if local(part) == parts
-    ]
+    return [[point(e, distance) for e in part if local(e) == name] for part in root.iter() if local(part) == parts]
 
 
 print(json.dumps(summary(sys.argv[1])))

@@ -118,16 +118,18 @@ def met_norway(query, values):
             "wind_from_direction": 250.0,
             "wind_speed": values.get("wind", 5.0),
         }
-        steps.append({
-            "time": iso(seconds + 3600 * hour),
-            "data": {
-                "instant": {"details": instant},
-                "next_1_hours": {
-                    "summary": {"symbol_code": values.get("code", "cloudy") if hour == 0 else "fog"},
-                    "details": {"precipitation_amount": 0.0},
+        steps.append(
+            {
+                "time": iso(seconds + 3600 * hour),
+                "data": {
+                    "instant": {"details": instant},
+                    "next_1_hours": {
+                        "summary": {"symbol_code": values.get("code", "cloudy") if hour == 0 else "fog"},
+                        "details": {"precipitation_amount": 0.0},
+                    },
                 },
-            },
-        })
+            }
+        )
     return {
         "type": "Feature",
         "geometry": {"type": "Point", "coordinates": [float(query["lon"][0]), float(query["lat"][0]), 38]},
@@ -173,7 +175,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             if kind == "drip":
                 for number in range(len(body)):
-                    self.wfile.write(body[number:number + 1])
+                    self.wfile.write(body[number : number + 1])
                     time.sleep(0.1)
             else:
                 self.wfile.write(body)

@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
         turn(2);
     }
     printf(
-        "measured_until=%.3f cpu=%.3f session_bytes=%.0f lost=0\n", now(), (cpu_seconds(pid) - cpu) / (now() - measured),
-        (double)(resident_kilobytes(pid) - memory) * 1024 / sessions);
+        "measured_until=%.3f cpu=%.3f session_bytes=%.0f lost=0\n", now(),
+        (cpu_seconds(pid) - cpu) / (now() - measured), (double)(resident_kilobytes(pid) - memory) * 1024 / sessions);
     return 0;
 }

@@ -96,7 +96,11 @@ def measure_latency(browser):
     latencies = []
     # The first change may show what was retained.
     for rate, at in changes[1:]:
-        times = [float(time) for published_rate, time in published if int(published_rate) == rate and -0.01 < at - float(time) < 90]
+        times = [
+            float(time)
+            for published_rate, time in published
+            if int(published_rate) == rate and -0.01 < at - float(time) < 90
+        ]
         if times:
             latencies.append(at - times[-1])
     return latencies, cpu, len(changes) - 1
@@ -115,7 +119,13 @@ def measure_phone(browser):
         page.goto(URL)
         page.locator("main.drawn").wait_for()
         paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000)
-        for selector in ["#more summary", "#menu summary", "[data-choice=units] label:last-of-type input", "#menu summary", "#speak"]:
+        for selector in [
+            "#more summary",
+            "#menu summary",
+            "[data-choice=units] label:last-of-type input",
+            "#menu summary",
+            "#speak",
+        ]:
             page.locator(selector).tap()
             page.wait_for_timeout(300)
         interactions.append(page.evaluate("Math.max(0, ...window.interactions)") / 1000)
@@ -133,4 +143,5 @@ if not latencies:
     raise SystemExit(f"none of {count} changes of the page is in {PUBLISHED}")
 print(
     f"browser_p50={quantile(latencies, 0.5):.4f} browser_p99={quantile(latencies, 0.99):.4f} changes={len(latencies)} "
-    f"browser_cpu={cpu:.3f} paint={paint:.2f} shift={shift:.3f} interaction={interaction:.3f} lost=0")
+    f"browser_cpu={cpu:.3f} paint={paint:.2f} shift={shift:.3f} interaction={interaction:.3f} lost=0"
+)

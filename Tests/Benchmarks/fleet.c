@@ -75,8 +75,9 @@ static int64_t *marks;
 static volatile sig_atomic_t signal_number;
 
 static void fail(const char *what, struct message message) {
-    fprintf(stderr, "fleet: %s: %.*s %.*s\n", what, (int)message.topic_length, message.topic,
-            (int)message.payload_length, message.payload);
+    fprintf(
+        stderr, "fleet: %s: %.*s %.*s\n", what, (int)message.topic_length, message.topic, (int)message.payload_length,
+        message.payload);
     exit(1);
 }
 
@@ -159,7 +160,9 @@ static void note_return(int number, enum kind kind, double time) {
     marks[number] = INT64_MAX;
     add_duration(&to_return, time - restarted_at);
     if (to_return.count < (size_t)options.sessions) return;
-    printf("first=%.2f half=%.2f back=%.2f\n", quantile(&to_return, 0), quantile(&to_return, 0.5), quantile(&to_return, 1));
+    printf(
+        "first=%.2f half=%.2f back=%.2f\n", quantile(&to_return, 0), quantile(&to_return, 0.5),
+        quantile(&to_return, 1));
     fflush(stdout);
     restarted_at = 0;
 }
@@ -170,7 +173,8 @@ static void handle_ack(int number, enum kind kind, int64_t next, double time) {
     if (take_ack(sender, next, time)) {
         acknowledged[kind] += sender->acknowledged - before;
         if (sender->asked_at > 0 && sender->asked_end <= sender->acknowledged) {
-            if (time >= measured_from && sender->asked_at < measured_until) add_duration(&to_ack, time - sender->asked_at);
+            if (time >= measured_from && sender->asked_at < measured_until)
+                add_duration(&to_ack, time - sender->asked_at);
             sender->asked_at = 0;
         }
         note_return(number, kind, time);
@@ -309,8 +313,9 @@ static void live_turn(double begin) {
     raise_due(begin);
     turn();
     look_for_stalls(now());
-    show_progress("items acknowledged", (double)(acknowledged[SAMPLES] + acknowledged[LOCATIONS]),
-                  2.0 * options.sessions * ((double)options.history + now() - begin));
+    show_progress(
+        "items acknowledged", (double)(acknowledged[SAMPLES] + acknowledged[LOCATIONS]),
+        2.0 * options.sessions * ((double)options.history + now() - begin));
 }
 
 // MARK: The measurement
@@ -357,13 +362,15 @@ static void measure(double begin) {
     measured_until = now();
     measure_processes();
     double seconds = measured_until - measured_from;
-    printf("samples=%.1f locations=%.1f ", (double)(acknowledged[SAMPLES] - before[SAMPLES]) / seconds,
-           (double)(acknowledged[LOCATIONS] - before[LOCATIONS]) / seconds);
+    printf(
+        "samples=%.1f locations=%.1f ", (double)(acknowledged[SAMPLES] - before[SAMPLES]) / seconds,
+        (double)(acknowledged[LOCATIONS] - before[LOCATIONS]) / seconds);
     printf("repeated=%lld ", (long long)(repeated - repeated_before));
     for (int index = 0; index < process_count; index++) {
         struct process *process = &processes[index];
-        printf("cpu_%s=%.4f written_%s=%.0f memory_%s=%ld ", process->name, process->cpu / seconds, process->name,
-               (double)process->written / seconds, process->name, resident_kilobytes(process->pid) * 1024);
+        printf(
+            "cpu_%s=%.4f written_%s=%.0f memory_%s=%ld ", process->name, process->cpu / seconds, process->name,
+            (double)process->written / seconds, process->name, resident_kilobytes(process->pid) * 1024);
     }
     await_asked(measured_until + ask_limit);
     double end = now() + drain_limit;
@@ -391,8 +398,7 @@ static void read_options(int argc, char **argv) {
     static const struct option known[] = {
         {"port", 1, 0, PORT}, {"sessions", 1, 0, SESSIONS}, {"warm-up", 1, 0, WARM_UP}, {"seconds", 1, 0, SECONDS},
         {"history", 1, 0, HISTORY}, {"published", 1, 0, PUBLISHED}, {"process", 1, 0, PROCESS},
-        {"restarts", 0, 0, RESTARTS}, {"help", 0, 0, HELP},
-        {0, 0, 0, 0}};
+        {"restarts", 0, 0, RESTARTS}, {"help", 0, 0, HELP}, {0, 0, 0, 0}};
     int option;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
         switch (option) {

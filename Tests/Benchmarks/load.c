@@ -347,8 +347,12 @@ static void make_sessions(void) {
         bool is_paced = options.rate > 0 || options.since > 0;
         int64_t due = is_paced ? options.first : options.items > 0 ? options.first + options.items : INT64_MAX / 2;
         streams[number] = (struct stream){
-            .due = due, .next = options.first, .acknowledged = options.first, .shown = options.first,
-            .sent = options.first, .went_back_for = -1};
+            .due = due,
+            .next = options.first,
+            .acknowledged = options.first,
+            .shown = options.first,
+            .sent = options.first,
+            .went_back_for = -1};
         enqueue(number);
         if (options.is_known) continue;
         char topic[128], state[1024];
@@ -361,17 +365,36 @@ static void make_sessions(void) {
     settle(&connections[0], handle);
 }
 
-enum { PORT = 1, SESSIONS, BATCH, QOS, RATE, IN_FLIGHT, WARM_UP, SECONDS, ITEMS, AGE, FIRST, KNOWN, SINCE, LOCATION_ITEMS, METRICS,
-       MEASURE, SERVER, COUNT_FILE, HELP };
+enum {
+    PORT = 1,
+    SESSIONS,
+    BATCH,
+    QOS,
+    RATE,
+    IN_FLIGHT,
+    WARM_UP,
+    SECONDS,
+    ITEMS,
+    AGE,
+    FIRST,
+    KNOWN,
+    SINCE,
+    LOCATION_ITEMS,
+    METRICS,
+    MEASURE,
+    SERVER,
+    COUNT_FILE,
+    HELP
+};
 
 static void read_options(int argc, char **argv) {
     static const struct option known[] = {
         {"port", 1, 0, PORT}, {"sessions", 1, 0, SESSIONS}, {"batch", 1, 0, BATCH}, {"qos", 1, 0, QOS},
         {"rate", 1, 0, RATE}, {"in-flight", 1, 0, IN_FLIGHT}, {"warm-up", 1, 0, WARM_UP}, {"seconds", 1, 0, SECONDS},
         {"items", 1, 0, ITEMS}, {"age", 1, 0, AGE}, {"first", 1, 0, FIRST}, {"known", 0, 0, KNOWN},
-        {"since", 1, 0, SINCE}, {"locations", 0, 0, LOCATION_ITEMS}, {"metrics", 0, 0, METRICS}, {"measure", 1, 0, MEASURE},
-        {"server", 1, 0, SERVER}, {"count-file", 1, 0, COUNT_FILE},
-        {"help", 0, 0, HELP}, {0, 0, 0, 0}};
+        {"since", 1, 0, SINCE}, {"locations", 0, 0, LOCATION_ITEMS}, {"metrics", 0, 0, METRICS},
+        {"measure", 1, 0, MEASURE}, {"server", 1, 0, SERVER}, {"count-file", 1, 0, COUNT_FILE}, {"help", 0, 0, HELP},
+        {0, 0, 0, 0}};
     int option;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
         switch (option) {

@@ -55,7 +55,8 @@ static void request(int number, const char *type, const char *rest) {
     char topic[64];
     snprintf(topic, sizeof topic, "%s%06d/virtual-run/request", user_prefix, number);
     snprintf(
-        text, sizeof text, "{\"id\":\"00000000-0000-4000-9000-%012lx\",\"run\":\"00000000-0000-4000-a000-%012x\",\"type\":\"%s\"%s}",
+        text, sizeof text,
+        "{\"id\":\"00000000-0000-4000-9000-%012lx\",\"run\":\"00000000-0000-4000-a000-%012x\",\"type\":\"%s\"%s}",
         ++requests, number / size, type, rest);
     say(topic, 1, false);
 }
@@ -175,8 +176,8 @@ static void measure(int number, double start, double time, bool is_foreign) {
         text, sizeof text,
         "{\"c\":%.3f,\"d\":%.1f,\"h\":%d,\"ha\":140.5,\"hx\":171,\"k\":%.1f,\"lp\":1,\"n\":%.0f,\"p\":312.5,\"pa\":false,%s"
         "\"s\":%.0f,\"t\":%.3f,\"u\":\"bench-%06d\",\"v\":3.2}",
-        time, seconds * (3.2 + number % 7 * 0.01), 130 + (int)(seconds / 2) % 30, seconds / 5, seconds, run, time * 1000,
-        seconds, number);
+        time, seconds * (3.2 + number % 7 * 0.01), 130 + (int)(seconds / 2) % 30, seconds / 5, seconds, run,
+        time * 1000, seconds, number);
     say(topic, 0, true);
 }
 
@@ -239,7 +240,9 @@ int main(int argc, char **argv) {
     subscribe(&connection, "pacebus/v1/u/+/virtual-run/+/partners");
     settle(&connection, handle);
     // Links of runners age only while an aggregator is online.
-    snprintf(text, sizeof text, "{\"status\":\"online\",\"shards\":\"00-ff\",\"startedAt\":%.3f,\"version\":\"bench\"}", now());
+    snprintf(
+        text, sizeof text, "{\"status\":\"online\",\"shards\":\"00-ff\",\"startedAt\":%.3f,\"version\":\"bench\"}",
+        now());
     say("pacebus/v1/services/_metrics-aggregator/bench", 1, true);
     long memory = anonymous_kilobytes(pid);
     if (count > 0) begin();

@@ -34,8 +34,7 @@ int take_batches(struct sender *sender, double time, struct batch batches[SENDER
         int64_t end = smaller(sender->count, first + smaller(SENDER_BATCH, window));
         if (first >= end) break;
         sender->ends[sender->flights++] = end;
-        bool is_half_full =
-            2 * (end - sender->acknowledged) >= SENDER_ITEMS || 2 * sender->flights >= SENDER_BATCHES;
+        bool is_half_full = 2 * (end - sender->acknowledged) >= SENDER_ITEMS || 2 * sender->flights >= SENDER_BATCHES;
         batches[taken++] = (struct batch){first, (int)(end - first), is_half_full, first < sender->sent};
         if (end > sender->sent) sender->sent = end;
     }

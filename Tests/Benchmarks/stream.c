@@ -60,14 +60,14 @@ static char *write_location(char *at, int64_t number, int64_t start_milliseconds
     at = write_number(write_text(at, ",\"ac\":"), 3 + step % 9);
     at = write_thousandths(write_text(at, ",\"al\":"), 400000 + number % 600 * 100 + step * 10);
     at = write_degrees(write_text(at, ",\"la\":"), 47 + (double)(number % 20000) * 2.7e-5 + (double)(step - 50) * 4e-7);
-    at = write_degrees(write_text(at, ",\"lo\":"), 8 + 0.01 * sin((double)number / 500) + (double)(step % 13 - 6) * 3e-6);
+    at = write_degrees(
+        write_text(at, ",\"lo\":"), 8 + 0.01 * sin((double)number / 500) + (double)(step % 13 - 6) * 3e-6);
     at = write_thousandths(write_text(at, ",\"v\":"), 2500 + step * 10);
     *at++ = '}';
     return at;
 }
 
-size_t write_batch(
-    char *text, enum kind kind, int64_t first, int count, int64_t start_milliseconds, bool asks_ack) {
+size_t write_batch(char *text, enum kind kind, int64_t first, int count, int64_t start_milliseconds, bool asks_ack) {
     char *at = write_text(text, asks_ack ? "{\"a\":1,\"s\":" : "{\"s\":");
     at = write_text(write_number(at, first), ",\"x\":[");
     for (int64_t number = first; number < first + count; number++) {

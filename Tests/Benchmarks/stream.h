@@ -40,8 +40,7 @@ enum kind { SAMPLES, LOCATIONS };
 
 /// Writes a batch from `first` on, without a closing zero, and returns its length. Item 0 has the start time, each other
 /// item is a second later.
-size_t write_batch(
-    char *text, enum kind kind, int64_t first, int count, int64_t start_milliseconds, bool asks_ack);
+size_t write_batch(char *text, enum kind kind, int64_t first, int count, int64_t start_milliseconds, bool asks_ack);
 /// Of a sample. It returns after 101 items.
 int heart_rate(int64_t number);
 /// The maximum length of a batch with this many items.

@@ -77,7 +77,8 @@ static void open_viewer(int index) {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)web_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     viewer->socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (viewer->socket < 0 || connect(viewer->socket, (struct sockaddr *)&address, sizeof address) != 0) fail("connect");
+    if (viewer->socket < 0 || connect(viewer->socket, (struct sockaddr *)&address, sizeof address) != 0)
+        fail("connect");
     char topic[128], request[1024];
     topic[write_topic(topic, sizeof topic, index % session_count, "events")] = 0;
     int length = snprintf(
@@ -97,8 +98,8 @@ static void take(struct viewer *viewer) {
     double time = now();
     char *at = viewer->text, *end = viewer->text + viewer->length;
     char *event, *stop;
-    while ((event = memmem(at, (size_t)(end - at), head, sizeof head - 1))
-           && (stop = memmem(event, (size_t)(end - event), "\n\n", 2))) {
+    while ((event = memmem(at, (size_t)(end - at), head, sizeof head - 1)) &&
+           (stop = memmem(event, (size_t)(end - event), "\n\n", 2))) {
         char *item = memmem(event, (size_t)(stop - event), "\"c\":", 4);
         if (item && is_measuring) add_duration(&latencies, time - strtod(item + 4, NULL));
         viewer->events++;

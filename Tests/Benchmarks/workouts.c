@@ -54,7 +54,10 @@ static size_t write_chunk(bool is_track, int chunk, int chunks) {
     size_t length = (size_t)sprintf(text, "{\"columns\":{\"c\":[");
     for (int row = from; row < to; row++) length += (size_t)sprintf(text + length, "%.0f,", start + row);
     text[length - 1] = ']';
-    static const struct { const char *key; double first, step, hill; } columns[2][5] = {
+    static const struct {
+        const char *key;
+        double first, step, hill;
+    } columns[2][5] = {
         {{"cd", 168, 0, 6}, {"d", 3.2, 0, 0.4}, {"h", 140, 0, 20}, {"k", 0.2, 0, 0}, {"v", 3.2, 0, 0.4}},
         {{"ac", 5, 0, 2}, {"al", 120, 0, 40}, {"d", 0, 3.2, 0}, {"la", 52, 1e-5, 1e-3}, {"lo", 13, 1e-5, 1e-3}}};
     for (int column = 0; column < 5; column++) {

@@ -4,16 +4,29 @@ Runs in the folder of an installation, after compose/chaos has started it. Print
 the victims' latencies and all processes meet the goal. Three accounts are victims: one connects to the broker itself, one
 over TLS, one over WebSocket and TLS. The attacker uses all ways to the broker.
 """
-import collections, concurrent.futures, json, math, multiprocessing, os, queue, random, signal, sys, time, urllib.request
+
+import collections
+import concurrent.futures
+import json
+import math
+import multiprocessing
+import os
+import queue
+import random
+import signal
+import sys
+import time
+import urllib.request
 
 # Its clients take the port from the same place of the arguments.
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../IntegrationTests"))
-import attacks, transports
+import attacks
+import transports
 from broker_plugin import Client
 
 SEED, SECONDS = int(sys.argv[1]), int(sys.argv[3])
 PROCESSES = [(name, int(pid), port) for name, pid, port in (argument.split(":") for argument in sys.argv[4:])]
-CONNECTIONS, PROBES, COMMANDS = 20, 300, 100
+CONNECTIONS, PROBES, COMMANDS = 20, 300, 240
 CALM_SECONDS, LAST_WAIT, REPEAT = 20, 10, 5
 P99, MOST = 0.5, 2
 
@@ -36,8 +49,11 @@ class Victim:
         # HAProxy limits connections of an address, and elsewhere attackers have others.
         connection = transports.connect(self.transport, "127.0.0.9")
         self.client = Client(self.user, self.password, name=f"{self.user}-watch", connection=connection)
-        for topic in (f"{self.base}/samples/watch-1/ack", f"{self.base}/locations/watch-1/ack",
-                      f"pacebus/v1/u/{self.user}/replies/{self.reply}"):
+        for topic in (
+            f"{self.base}/samples/watch-1/ack",
+            f"{self.base}/locations/watch-1/ack",
+            f"pacebus/v1/u/{self.user}/replies/{self.reply}",
+        ):
             self.client.subscribe(topic)
         for kind in self.items:
             self.send_items(kind, self.acked[kind])
@@ -48,7 +64,7 @@ class Victim:
     def send_items(self, kind, first):
         fields = {"samples": {"h": 132, "d": 2.8}, "locations": {"la": 50.1, "lo": 8.6, "ac": 5}}[kind]
         first = max(first, len(self.items[kind]) - 1000)
-        items = [{"c": at, **fields} for at, _ in self.items[kind][first:first + 1000]]
+        items = [{"c": at, **fields} for at, _ in self.items[kind][first : first + 1000]]
         self.due[kind] = time.monotonic() + REPEAT
         # `a` asks for an acknowledgement with the commit.
         if items:
@@ -94,7 +110,7 @@ class Victim:
         if next == self.acked[kind] < len(self.items[kind]) and self.gaps[kind] != next:
             self.gaps[kind] = next
             self.send_items(kind, next)
-        for _, sent in self.items[kind][self.acked[kind]:next]:
+        for _, sent in self.items[kind][self.acked[kind] : next]:
             self.delays[kind].append(now - sent)
         self.acked[kind] = max(next, self.acked[kind])
 
@@ -125,7 +141,7 @@ class Victim:
                     next_probe, sent_probes = next_probe + 0.2, sent_probes + 1
                     self.probe()
                 if is_sending and now >= next_command:
-                    next_command, sent_commands = next_command + 0.6, sent_commands + 1
+                    next_command, sent_commands = next_command + 0.25, sent_commands + 1
                     self.ask_both()
                 for kind in self.items:
                     if self.acked[kind] < len(self.items[kind]) and now >= self.due[kind]:
@@ -197,14 +213,16 @@ def limited():
         for line in (get(port, "/metrics") or "").splitlines() if port else []:
             if line.startswith("pacebus_limited_total{"):
                 labels, value = line.rsplit(" ", 1)
-                counts[f"{name} {labels[len('pacebus_limited_total'):]}"] = float(value)
+                counts[f"{name} {labels[len('pacebus_limited_total') :]}"] = float(value)
     return counts
 
 
 def attack_until(stopped, password, counts):
     """Starts a process for each connection, at the lowest priority: elsewhere attackers use processors of their own."""
-    processes = [multiprocessing.Process(target=attacks.run, args=(SEED, index, password, stopped, counts), daemon=True)
-                 for index in range(CONNECTIONS)]
+    processes = [
+        multiprocessing.Process(target=attacks.run, args=(SEED, index, password, stopped, counts), daemon=True)
+        for index in range(CONNECTIONS)
+    ]
     for process in processes:
         process.start()
     return processes
@@ -220,7 +238,11 @@ def finish(processes):
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     print(f"seed {SEED}, an attack of {SECONDS} s; repeat with --seed {SEED}", flush=True)
-    victims = [Victim("victim", transports.PLAIN), Victim("victim-tls", transports.TLS), Victim("victim-wss", transports.WSS)]
+    victims = [
+        Victim("victim", transports.PLAIN),
+        Victim("victim-tls", transports.TLS),
+        Victim("victim-wss", transports.WSS),
+    ]
     for victim in victims:
         victim.start()
     calm, before = measure(victims, CALM_SECONDS), memory()
@@ -259,10 +281,15 @@ def report(victims, calm, abused, before, used, calm_disconnects, processes, cou
         elif port and get(port, "/livez") is None:
             failures.append(f"{name} does not respond on its health port")
         if name in after:
-            print(f"{name:23} {before[name][0]:6.0f} {after[name][0]:7.0f} {after[name][1]:7.0f} {used.get(name, 0):7.1f}")
+            print(
+                f"{name:23} {before[name][0]:6.0f} {after[name][0]:7.0f} {after[name][1]:7.0f} {used.get(name, 0):7.1f}"
+            )
     stops = {name: value for name, value in limited().items() if value}
     print("\npacebus_limited_total" + "".join(f"\n  {name} {value:.0f}" for name, value in sorted(stops.items())))
-    print(f"\nattacks, {total / 1048576:.0f} MiB sent:", ", ".join(f"{name} {count}" for name, count in sorted(mix.items())))
+    print(
+        f"\nattacks, {total / 1048576:.0f} MiB sent:",
+        ", ".join(f"{name} {count}" for name, count in sorted(mix.items())),
+    )
     if not stops:
         failures.append("no limit counted anything")
     disconnects = sum(victim.disconnects for victim in victims) - calm_disconnects

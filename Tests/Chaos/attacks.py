@@ -1,5 +1,10 @@
 """What one hostile account does on one connection. Each attack takes a `Bot` and ends within seconds."""
-import collections, json, os, socket, time
+
+import collections
+import json
+import os
+import socket
+import time
 
 import transports
 from broker_plugin import PORT, Client, overlapping, packet, text, topic
@@ -17,7 +22,12 @@ def identifier(random):
 class Bot:
     def __init__(self, random, password, stopped):
         self.random, self.password, self.stopped = random, password, stopped
-        self.client, self.sent, self.session, self.reply = None, 0, identifier(random), f"{random.getrandbits(128):032x}"
+        self.client, self.sent, self.session, self.reply = (
+            None,
+            0,
+            identifier(random),
+            f"{random.getrandbits(128):032x}",
+        )
 
     def connect(self, **options):
         self.close()
@@ -36,11 +46,19 @@ class Bot:
 
     def any_topic(self):
         device = f"d{self.random.randrange(50)}"
-        return self.random.choice([
-            self.topic("command"), self.topic("request"), self.topic(f"samples/{device}"),
-            self.topic(f"locations/{device}"), self.topic("activity/register"), self.topic("export/upload/result"),
-            f"{PREFIX}/u/attacker/request", f"{PREFIX}/u/attacker/virtual-run/request",
-            f"{PREFIX}/u/attacker/notifications/register"])
+        return self.random.choice(
+            [
+                self.topic("command"),
+                self.topic("request"),
+                self.topic(f"samples/{device}"),
+                self.topic(f"locations/{device}"),
+                self.topic("activity/register"),
+                self.topic("export/upload/result"),
+                f"{PREFIX}/u/attacker/request",
+                f"{PREFIX}/u/attacker/virtual-run/request",
+                f"{PREFIX}/u/attacker/notifications/register",
+            ]
+        )
 
     def publish(self, topic, payload, qos=1, retain=False):
         """Sends without waiting for acknowledgements."""
@@ -70,8 +88,10 @@ class Bot:
 
 
 def items(kind, count, first=0, at=None):
-    fields = {"samples": {"h": 132, "d": 2.81, "k": 0.21, "n": 3, "p": 245},
-              "locations": {"la": 50.1, "lo": 8.6, "al": 112.3, "ac": 5, "v": 2.8}}[kind]
+    fields = {
+        "samples": {"h": 132, "d": 2.81, "k": 0.21, "n": 3, "p": 245},
+        "locations": {"la": 50.1, "lo": 8.6, "al": 112.3, "ac": 5, "v": 2.8},
+    }[kind]
     begin = at or time.time() - count
     return {"a": 1, "s": first, "x": [{"c": round(begin + index, 3), **fields} for index in range(count)]}
 
@@ -79,8 +99,11 @@ def items(kind, count, first=0, at=None):
 def plan():
     """A plan of 30 KB."""
     name = "x" * 80
-    item = {"name": name, "sets": [{"repetitions": 8, "weight": 62.5, "time": 30, "rest": 90}] * 2,
-            "alternatives": [{"name": "y" + name}]}
+    item = {
+        "name": name,
+        "sets": [{"repetitions": 8, "weight": 62.5, "time": 30, "rest": 90}] * 2,
+        "alternatives": [{"name": "y" + name}],
+    }
     return {"sections": [{"items": [item] * 14}] * 6}
 
 
@@ -96,8 +119,14 @@ def retained_messages(bot):
 def wills(bot):
     for _ in range(20):
         try:
-            bot.connect(will=(bot.any_topic(), os.urandom(bot.random.choice([2, 60_000])), bot.random.randrange(2),
-                              bot.random.random() < 0.3))
+            bot.connect(
+                will=(
+                    bot.any_topic(),
+                    os.urandom(bot.random.choice([2, 60_000])),
+                    bot.random.randrange(2),
+                    bot.random.random() < 0.3,
+                )
+            )
         except PermissionError:
             pass
         if bot.stopped.is_set():
@@ -106,10 +135,19 @@ def wills(bot):
 
 def huge_json(bot):
     texts = [
-        json.dumps({"id": identifier(bot.random), "client": bot.reply, "type": "start",
-                    "activity": " from invalid String value " * 9_600}).encode(),
-        b"[" * 250_000, b'{"a":' * 50_000, b'{"s":0,"x":[' + b"{}," * 80_000 + b"{}]}",
-        b'{"s":' + b"9" * 250_000 + b',"x":[{}]}', b'{"' + b"\\u0000" * 40_000 + b'":1}',
+        json.dumps(
+            {
+                "id": identifier(bot.random),
+                "client": bot.reply,
+                "type": "start",
+                "activity": " from invalid String value " * 9_600,
+            }
+        ).encode(),
+        b"[" * 250_000,
+        b'{"a":' * 50_000,
+        b'{"s":0,"x":[' + b"{}," * 80_000 + b"{}]}",
+        b'{"s":' + b"9" * 250_000 + b',"x":[{}]}',
+        b'{"' + b"\\u0000" * 40_000 + b'":1}',
         b"{" + b",".join(b'"k%d":%d' % (index, index) for index in range(15_000)) + b"}",
         b'{"s":0,"x":[' + b",".join([b'{"c":1e308,"h":1e-308,"d":-1e400}'] * 1000) + b"]}",
     ]
@@ -120,13 +158,26 @@ def huge_json(bot):
 
 def malformed_json(bot):
     for _ in range(200):
-        payload = bytearray(json.dumps(bot.random.choice([
-            items("samples", 5), items("locations", 5),
-            {"id": identifier(bot.random), "client": bot.reply, "type": "start", "activity": "running"},
-            {"id": identifier(bot.random), "client": bot.reply, "type": "setProfile", "profile": {"weight": 80}}])).encode())
+        payload = bytearray(
+            json.dumps(
+                bot.random.choice(
+                    [
+                        items("samples", 5),
+                        items("locations", 5),
+                        {"id": identifier(bot.random), "client": bot.reply, "type": "start", "activity": "running"},
+                        {
+                            "id": identifier(bot.random),
+                            "client": bot.reply,
+                            "type": "setProfile",
+                            "profile": {"weight": 80},
+                        },
+                    ]
+                )
+            ).encode()
+        )
         for _ in range(bot.random.randrange(1, 10)):
             payload[bot.random.randrange(len(payload))] = bot.random.randrange(256)
-        bot.publish(bot.any_topic(), bytes(payload[:bot.random.randrange(1, len(payload) + 1)]))
+        bot.publish(bot.any_topic(), bytes(payload[: bot.random.randrange(1, len(payload) + 1)]))
 
 
 def starts_with_replace(bot):
@@ -185,8 +236,10 @@ def batches_in_flight(bot):
 
 def many_streams(bot):
     for _ in range(300):
-        bot.publish(bot.topic(f"samples/d{bot.random.randrange(10_000)}"),
-                    items("samples", 1, bot.random.choice([0, 0, 5, 2 ** 53])))
+        bot.publish(
+            bot.topic(f"samples/d{bot.random.randrange(10_000)}"),
+            items("samples", 1, bot.random.choice([0, 0, 5, 2**53])),
+        )
 
 
 def late_items(bot):
@@ -201,7 +254,7 @@ def late_items(bot):
 
 def workouts_requests(bot):
     for _ in range(300):
-        bot.ask(f"{PREFIX}/u/attacker/request", "workouts", limit=bot.random.choice([1, 100, 10 ** 9]))
+        bot.ask(f"{PREFIX}/u/attacker/request", "workouts", limit=bot.random.choice([1, 100, 10**9]))
 
 
 def chunk_requests(bot):
@@ -218,40 +271,94 @@ def commands(bot):
 def virtual_runs(bot):
     run, topic = identifier(bot.random), f"{PREFIX}/u/attacker/virtual-run/request"
     for _ in range(100):
-        kind = bot.random.choice(["create", "create", "invite", "accept", "confirm", "leave", "cancel", "show", "runs",
-                                  "addContact", "block", "share", "x"])
+        kind = bot.random.choice(
+            [
+                "create",
+                "create",
+                "invite",
+                "accept",
+                "confirm",
+                "leave",
+                "cancel",
+                "show",
+                "runs",
+                "addContact",
+                "block",
+                "share",
+                "x",
+            ]
+        )
         if kind == "create":
             run = identifier(bot.random)
         people = ["victim"] + [f"nobody-{bot.random.randrange(10_000)}" for _ in range(bot.random.choice([0, 10, 48]))]
-        bot.ask(topic, kind, run=run, invite=people, users=people, user=people[-1],
-                ghosts=bot.random.choice([[], [{"pace": 300}] * 8, [{"session": bot.session}]]),
-                goal={"distance": bot.random.choice([100, 500_000])}, sharing={"position": bot.random.random() < 0.5})
+        bot.ask(
+            topic,
+            kind,
+            run=run,
+            invite=people,
+            users=people,
+            user=people[-1],
+            ghosts=bot.random.choice([[], [{"pace": 300}] * 8, [{"session": bot.session}]]),
+            goal={"distance": bot.random.choice([100, 500_000])},
+            sharing={"position": bot.random.random() < 0.5},
+        )
 
 
 def plans_and_profiles(bot):
     large = plan()
     for _ in range(50):
-        kind = bot.random.choice(["savePlan", "savePlan", "deletePlan", "setProfile", "deleteWorkout", "deleteEverything"])
-        bot.ask(f"{PREFIX}/u/attacker/request", kind, plan=identifier(bot.random), definition=large, session=bot.session,
-                profile={"weight": 80, "zones": [100, 120, 140, 160]})
+        kind = bot.random.choice(
+            ["savePlan", "savePlan", "deletePlan", "setProfile", "deleteWorkout", "deleteEverything"]
+        )
+        bot.ask(
+            f"{PREFIX}/u/attacker/request",
+            kind,
+            plan=identifier(bot.random),
+            definition=large,
+            session=bot.session,
+            profile={"weight": 80, "zones": [100, 120, 140, 160]},
+        )
 
 
 def registrations(bot):
     for _ in range(100):
-        bot.publish(bot.topic("activity/register"), {
-            "id": identifier(bot.random), "client": bot.reply, "device": f"phone-{bot.random.randrange(10 ** 6)}",
-            "enabled": True, "token": f"{bot.random.getrandbits(256):064x}", "kind": "activity", "environment": "sandbox"})
-        bot.publish(f"{PREFIX}/u/attacker/notifications/register", {
-            "id": identifier(bot.random), "client": bot.reply, "device": f"phone-{bot.random.randrange(10 ** 6)}",
-            "enabled": bot.random.random() < 0.8, "token": f"{bot.random.getrandbits(256):064x}",
-            "environment": "sandbox"})
+        bot.publish(
+            bot.topic("activity/register"),
+            {
+                "id": identifier(bot.random),
+                "client": bot.reply,
+                "device": f"phone-{bot.random.randrange(10**6)}",
+                "enabled": True,
+                "token": f"{bot.random.getrandbits(256):064x}",
+                "kind": "activity",
+                "environment": "sandbox",
+            },
+        )
+        bot.publish(
+            f"{PREFIX}/u/attacker/notifications/register",
+            {
+                "id": identifier(bot.random),
+                "client": bot.reply,
+                "device": f"phone-{bot.random.randrange(10**6)}",
+                "enabled": bot.random.random() < 0.8,
+                "token": f"{bot.random.getrandbits(256):064x}",
+                "environment": "sandbox",
+            },
+        )
 
 
 def export_results(bot):
     for _ in range(100):
-        bot.publish(bot.topic(f"export/t{bot.random.randrange(1000)}/result"), {
-            "id": identifier(bot.random), "client": bot.reply, "workout": 1, "ok": False,
-            "error": {"code": "x", "message": "m" * 2000}})
+        bot.publish(
+            bot.topic(f"export/t{bot.random.randrange(1000)}/result"),
+            {
+                "id": identifier(bot.random),
+                "client": bot.reply,
+                "workout": 1,
+                "ok": False,
+                "error": {"code": "x", "message": "m" * 2000},
+            },
+        )
 
 
 def connects(bot):
@@ -284,7 +391,7 @@ def half_connects(bot):
     data, sockets = packet(1, 0, body), []
     for _ in range(20):
         half = socket.create_connection(("127.0.0.1", PORT), 5)
-        half.sendall(data[:bot.random.randrange(1, len(data))])
+        half.sendall(data[: bot.random.randrange(1, len(data))])
         sockets.append(half)
     bot.wait(1)
     for half in sockets:
@@ -311,9 +418,21 @@ def unread(bot):
 def subscriptions(bot):
     bot.connect()
     for index in range(150):
-        bot.client.subscribe(bot.random.choice([
-            f"{PREFIX}/#", "#", "$SYS/#", "+/+/+/+/+/#", "$share/g/pacebus/#", f"{PREFIX}/+/victim/#", "x/" * 100,
-            bot.topic(f"samples/d{index}/ack"), f"{PREFIX}/u/+/replies/+"]))
+        bot.client.subscribe(
+            bot.random.choice(
+                [
+                    f"{PREFIX}/#",
+                    "#",
+                    "$SYS/#",
+                    "+/+/+/+/+/#",
+                    "$share/g/pacebus/#",
+                    f"{PREFIX}/+/victim/#",
+                    "x/" * 100,
+                    bot.topic(f"samples/d{index}/ack"),
+                    f"{PREFIX}/u/+/replies/+",
+                ]
+            )
+        )
         if bot.stopped.is_set():
             return
 
@@ -321,26 +440,65 @@ def subscriptions(bot):
 def forged_topics(bot):
     session = identifier(bot.random)
     for _ in range(100):
-        bot.publish(bot.random.choice([
-            bot.topic("command", session, "victim"), bot.topic("samples/watch-1", session, "victim"),
-            bot.topic("state"), bot.topic("workout"), bot.topic("samples/watch-1/ack"), f"{PREFIX}/u/victim/request",
-            f"{PREFIX}/u/victim/replies/x", f"{PREFIX}/services/_session-engine/x", f"{PREFIX}/rejected/_session-engine",
-            f"{PREFIX}/gg/attacker/{session}/command", f"{PREFIX}/00/attacker/x/samples/" + "y" * 300,
-            f"{PREFIX}/00/attacker/{session}/samples/\x1b[2J", "$SYS/pacebus/limited/x/victim"]),
-            {"id": identifier(bot.random), "client": bot.reply, "type": "end"}, bot.random.randrange(2))
+        bot.publish(
+            bot.random.choice(
+                [
+                    bot.topic("command", session, "victim"),
+                    bot.topic("samples/watch-1", session, "victim"),
+                    bot.topic("state"),
+                    bot.topic("workout"),
+                    bot.topic("samples/watch-1/ack"),
+                    f"{PREFIX}/u/victim/request",
+                    f"{PREFIX}/u/victim/replies/x",
+                    f"{PREFIX}/services/_session-engine/x",
+                    f"{PREFIX}/rejected/_session-engine",
+                    f"{PREFIX}/gg/attacker/{session}/command",
+                    f"{PREFIX}/00/attacker/x/samples/" + "y" * 300,
+                    f"{PREFIX}/00/attacker/{session}/samples/\x1b[2J",
+                    "$SYS/pacebus/limited/x/victim",
+                ]
+            ),
+            {"id": identifier(bot.random), "client": bot.reply, "type": "end"},
+            bot.random.randrange(2),
+        )
 
 
 ATTACKS = [
-    retained_messages, wills, huge_json, malformed_json, starts_with_replace, old_starts, copies, subscribes_again,
-    valid_items, batches_in_flight, many_streams,
-    late_items, workouts_requests, chunk_requests, commands, virtual_runs, plans_and_profiles, registrations,
-    export_results, connects, takeovers, wrong_passwords, half_connects, offline_queues, unread, subscriptions, forged_topics,
+    retained_messages,
+    wills,
+    huge_json,
+    malformed_json,
+    starts_with_replace,
+    old_starts,
+    copies,
+    subscribes_again,
+    valid_items,
+    batches_in_flight,
+    many_streams,
+    late_items,
+    workouts_requests,
+    chunk_requests,
+    commands,
+    virtual_runs,
+    plans_and_profiles,
+    registrations,
+    export_results,
+    connects,
+    takeovers,
+    wrong_passwords,
+    half_connects,
+    offline_queues,
+    unread,
+    subscriptions,
+    forged_topics,
 ]
 
 
 def run(seed, index, password, stopped, counts):
     """Attacks until `stopped`; then puts how often each attack ran and the bytes sent into `counts`."""
-    import random, signal
+    import random
+    import signal
+
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.nice(19)
     bot, done = Bot(random.Random(f"{seed}/{index}"), password, stopped), collections.Counter()

@@ -3,7 +3,13 @@
 Runs in the folder of an installation, after compose/chaos has started it. Prints each gap in the device's acknowledgements,
 and writes data/met if none lasts 5 s and no item is lost.
 """
-import json, os, random, signal, sys, time
+
+import json
+import os
+import random
+import signal
+import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../IntegrationTests"))
 from broker_plugin import Client
@@ -31,7 +37,13 @@ class Device:
         self.client.subscribe(f"{self.base}/samples/watch-1/ack")
         self.client.subscribe(f"pacebus/v1/u/victim/replies/{self.reply}")
         if not self.is_started:
-            start = {"id": identifier(random), "client": self.reply, "type": "start", "activity": "running", "countdown": 0}
+            start = {
+                "id": identifier(random),
+                "client": self.reply,
+                "type": "start",
+                "activity": "running",
+                "countdown": 0,
+            }
             self.publish(f"{self.base}/command", start)
         self.repeat()
 
@@ -43,7 +55,7 @@ class Device:
         self.send(self.acked)
 
     def send(self, first):
-        items = self.items[first:first + 1000]
+        items = self.items[first : first + 1000]
         if items:
             self.publish(f"{self.base}/samples/watch-1", {"s": first, "x": items, "a": 1})
 
@@ -123,8 +135,11 @@ def main():
             # The broker starts again after a second or more, and is then the active one again.
             gap = device.run(9)
         gaps[fault].append(gap)
-        print(f"{number:2} {fault}{f' for {hung:.1f} s' if fault == 'hang' else ''}: {gap:.2f} s"
-              + (f", back {back:.2f} s" if fault == "hang" else ""), flush=True)
+        print(
+            f"{number:2} {fault}{f' for {hung:.1f} s' if fault == 'hang' else ''}: {gap:.2f} s"
+            + (f", back {back:.2f} s" if fault == "hang" else ""),
+            flush=True,
+        )
     last = time.monotonic() + 30
     while (device.acked < len(device.items) or not device.items) and time.monotonic() < last:
         device.next = time.monotonic() + 60

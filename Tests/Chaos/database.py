@@ -1,5 +1,10 @@
 """What the stores in PostgreSQL say, on the servers of the fourth argument: HOST:PORT, or several with commas."""
-import collections, glob, os, subprocess, sys
+
+import collections
+import glob
+import os
+import subprocess
+import sys
 
 from devices import password
 
@@ -13,8 +18,13 @@ def query(service, *statements):
     url = f"postgresql://{service}@{SERVERS}/pacebus?target_session_attrs=read-write&connect_timeout=2"
     command = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-F", " ", url]
     text = subprocess.run(
-        command, input=";\n\\echo next\n".join(statements) + ";\n", capture_output=True, text=True, check=True,
-        env=os.environ | {"PGPASSWORD": password(f"postgres-{service}")}).stdout
+        command,
+        input=";\n\\echo next\n".join(statements) + ";\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PGPASSWORD": password(f"postgres-{service}")},
+    ).stdout
     return [[line.split() for line in part.splitlines()] for part in text.split("next\n")]
 
 
@@ -35,8 +45,10 @@ class Leases:
 
     def __init__(self, service):
         leases, members = query(
-            service, f'SELECT shard, coalesce(owner, 0), epoch FROM "{service}".lease',
-            f'SELECT id, coalesce(client_port, 0) FROM "{service}".member LEFT JOIN pg_stat_activity ON pid = backend')
+            service,
+            f'SELECT shard, coalesce(owner, 0), epoch FROM "{service}".lease',
+            f'SELECT id, coalesce(client_port, 0) FROM "{service}".member LEFT JOIN pg_stat_activity ON pid = backend',
+        )
         self.is_single = service in SINGLE
         self.owners = {int(shard): int(owner) for shard, owner, _ in leases}
         self.epochs = {int(shard): int(epoch) for shard, _, epoch in leases}
@@ -46,8 +58,11 @@ class Leases:
         counts = collections.Counter(self.owners.values())
         if self.is_single:
             return len(counts) == 1 and counts.keys() <= self.members.keys() and len(self.members) == replicas
-        return (counts.keys() == self.members.keys() and len(counts) == replicas
-                and max(counts.values()) - min(counts.values()) < replicas)
+        return (
+            counts.keys() == self.members.keys()
+            and len(counts) == replicas
+            and max(counts.values()) - min(counts.values()) < replicas
+        )
 
     def shards(self, process):
         own = ports(process)

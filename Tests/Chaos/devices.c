@@ -49,8 +49,9 @@ static int64_t repeated;
 static volatile sig_atomic_t is_ending;
 
 static void fail(const char *what, struct message message) {
-    fprintf(stderr, "devices: %s: %.*s %.*s\n", what, (int)message.topic_length, message.topic,
-            (int)message.payload_length, message.payload);
+    fprintf(
+        stderr, "devices: %s: %.*s %.*s\n", what, (int)message.topic_length, message.topic, (int)message.payload_length,
+        message.payload);
     exit(1);
 }
 
@@ -279,6 +280,7 @@ int main(int argc, char **argv) {
     }
     for (double end = now() + drain_limit; unacknowledged() > 0 && now() < end; look_for_stalls()) turn();
     if (options.acks != NULL) fclose(options.acks);
-    printf("items=%lld repeated=%lld lost=%lld\n", (long long)sessions[0].senders[SAMPLES].count, (long long)repeated,
-           (long long)unacknowledged());
+    printf(
+        "items=%lld repeated=%lld lost=%lld\n", (long long)sessions[0].senders[SAMPLES].count, (long long)repeated,
+        (long long)unacknowledged());
 }

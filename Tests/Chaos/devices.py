@@ -2,7 +2,16 @@
 
 Runs in the folder of an installation, after compose/chaos has started it, with the broker's port as the second argument.
 """
-import bisect, collections, json, os, random, signal, subprocess, sys, time
+
+import bisect
+import collections
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../IntegrationTests"))
 from broker_plugin import PORT, Client
@@ -10,8 +19,21 @@ from broker_plugin import PORT, Client
 SESSIONS, RATE, LAP_INTERVAL, REPEAT = 48, 5, 15, 5
 LOG = "data/log/devices.log"
 STREAMS = {"metrics-aggregator": 0, "route-builder": 1}
-RETAINED = tuple("+/+/+/" + topic for topic in (
-    "state", "profile", "metrics", "route", "weather", "activity", "heard/+", "summary/+", "workout", "export/+"))
+RETAINED = tuple(
+    "+/+/+/" + topic
+    for topic in (
+        "state",
+        "profile",
+        "metrics",
+        "route",
+        "weather",
+        "activity",
+        "heard/+",
+        "summary/+",
+        "workout",
+        "export/+",
+    )
+)
 USERS = tuple("u/+/" + topic for topic in ("current", "profile", "plans"))
 # What may differ from run to run, by rule 3 of the design.
 EXCEPTED = ("revision", "state", "route", "summaries", "weather", "incomplete")
@@ -106,9 +128,24 @@ class Devices:
         """Starts devices and returns when their sessions have started."""
         with open(LOG, "w") as log:
             process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "TERM", "data/devices", "--port", str(PORT), "--origin", str(self.origin),
-                 "--user", "_simulator", "--password-file", "data/secrets/_simulator", *map(str, options)],
-                stdout=log, stderr=log)
+                [
+                    "setpriv",
+                    "--pdeathsig",
+                    "TERM",
+                    "data/devices",
+                    "--port",
+                    str(PORT),
+                    "--origin",
+                    str(self.origin),
+                    "--user",
+                    "_simulator",
+                    "--password-file",
+                    "data/secrets/_simulator",
+                    *map(str, options),
+                ],
+                stdout=log,
+                stderr=log,
+            )
         end = time.monotonic() + 60
         while "started=" not in open(LOG).read():
             assert process.poll() is None and time.monotonic() < end, f"the sessions did not start: {open(LOG).read()}"
@@ -154,8 +191,15 @@ class Devices:
         if missing:
             return flaws + [f"{len(missing)} of {SESSIONS + 1} sessions have no complete workout"]
         expected = self.results(1000)
-        return flaws + [f"bench-{number:06d} differs from the calm session" for number in numbers()
-                        if self.results(number) != expected] + self.commands.refused
+        return (
+            flaws
+            + [
+                f"bench-{number:06d} differs from the calm session"
+                for number in numbers()
+                if self.results(number) != expected
+            ]
+            + self.commands.refused
+        )
 
     def outcome(self, process, sessions):
         """Waits for the end of devices; returns what is missing."""
@@ -169,8 +213,10 @@ class Devices:
         fields = dict(part.split("=", 1) for part in text.split())
         self.items = int(fields["items"])
         count = 2 * sessions * self.items
-        print(f"{count} items sent, {count - int(fields['lost'])} acknowledged, {fields['repeated']} batches sent again",
-              flush=True)
+        print(
+            f"{count} items sent, {count - int(fields['lost'])} acknowledged, {fields['repeated']} batches sent again",
+            flush=True,
+        )
         return [f"{fields['lost']} items have no acknowledgement"] * (fields["lost"] != "0")
 
     def settle_commands(self):
@@ -182,15 +228,25 @@ class Devices:
     def results(self, number):
         """The final record and totals of a session, without what may differ; nothing while they are incomplete."""
         workout, metrics, route = (
-            self.observer.latest.get(f"{base(number)}/{topic}") for topic in ("workout", "summary/metrics", "summary/route"))
+            self.observer.latest.get(f"{base(number)}/{topic}")
+            for topic in ("workout", "summary/metrics", "summary/route")
+        )
         streams = ("samples/watch-bench", "locations/watch-bench")
-        if not (workout and metrics and route) or workout.get("incomplete") or metrics.get("route") != route["revision"]:
+        if (
+            not (workout and metrics and route)
+            or workout.get("incomplete")
+            or metrics.get("route") != route["revision"]
+        ):
             return None
         if any(workout["next"].get(name) != self.items for name in streams):
             return None
         own = base(number).split("/")
-        return [json.dumps({key: value for key, value in part.items() if key not in EXCEPTED}, sort_keys=True)
-                .replace(own[3], "user").replace(own[4], "session") for part in (workout, metrics, route)]
+        return [
+            json.dumps({key: value for key, value in part.items() if key not in EXCEPTED}, sort_keys=True)
+            .replace(own[3], "user")
+            .replace(own[4], "session")
+            for part in (workout, metrics, route)
+        ]
 
 
 class Gaps:
@@ -207,7 +263,7 @@ class Gaps:
         times = self.times[number, kind]
         first = max(bisect.bisect_right(times, since) - 1, 0)
         last = bisect.bisect_right(times, until)
-        found = times[first:last + 1]
+        found = times[first : last + 1]
         return max((b - a for a, b in zip(found, found[1:])), default=float("inf"))
 
 
@@ -221,8 +277,11 @@ def row(name, faults, gaps, goal=None):
         print(f"{name:28} {faults:6} {0:10}", flush=True)
         return []
     p50, p99, worst = quantile(gaps, 0.5), quantile(gaps, 0.99), max(gaps)
-    print(f"{name:28} {faults:6} {len(gaps):10} {p50:7.2f} {p99:7.2f} {worst:7.2f}"
-          + (f"   p99 < {goal} s" if goal else ""), flush=True)
+    print(
+        f"{name:28} {faults:6} {len(gaps):10} {p50:7.2f} {p99:7.2f} {worst:7.2f}"
+        + (f"   p99 < {goal} s" if goal else ""),
+        flush=True,
+    )
     return [f"{name}: p99 {p99:.2f} s, goal < {goal} s"] * bool(goal and p99 >= goal)
 
 
@@ -230,8 +289,10 @@ def conclude(devices, flaws):
     """Prints the replies to commands and the broken promises; writes data/met without one."""
     delays, flaws = devices.commands.delays, flaws + devices.observer.flaws
     if delays:
-        print(f"{len(delays)} commands: reply after {quantile(delays, 0.5):.2f} s p50, {quantile(delays, 0.99):.2f} s p99, "
-              f"{max(delays):.2f} s worst")
+        print(
+            f"{len(delays)} commands: reply after {quantile(delays, 0.5):.2f} s p50, {quantile(delays, 0.99):.2f} s p99, "
+            f"{max(delays):.2f} s worst"
+        )
     print(f"{devices.observer.count} retained messages observed, {len(devices.observer.flaws)} of them wrong")
     for flaw in flaws[:20]:
         print("missed: " + flaw)

@@ -4,7 +4,12 @@ failover.py SEED PORT SECONDS HOST:PORT,HOST:PORT COUNT.
 Runs in the folder of an installation, after compose/chaos has started it, which kills and promotes servers on request. Prints
 the gaps in the devices' acknowledgements, and writes data/met if no promise is broken.
 """
-import os, random, subprocess, sys, time
+
+import os
+import random
+import subprocess
+import sys
+import time
 
 from database import Leases, query
 from devices import STREAMS, Devices, Gaps, clock, conclude, numbers, row
@@ -63,15 +68,24 @@ def main():
             break
         failed, writable, settled = fail_over(devices, chance.uniform(2, 6))
         if not settled:
-            flaws.append(f"after {LIMIT} s " + ("the shards have no owners" if writable else "the database is not writable"))
+            flaws.append(
+                f"after {LIMIT} s " + ("the shards have no owners" if writable else "the database is not writable")
+            )
             break
         times.append((failed, writable, settled))
-        print(f"{clock()} {number:3} writable after {writable - failed:.2f} s, "
-              f"all shards owned after {settled - failed - 1:.2f} s", flush=True)
+        print(
+            f"{clock()} {number:3} writable after {writable - failed:.2f} s, "
+            f"all shards owned after {settled - failed - 1:.2f} s",
+            flush=True,
+        )
     flaws += devices.finish()
     gaps = Gaps()
-    found = [gaps.longest(number, kind, failed, settled)
-             for failed, _, settled in times for number in numbers() for kind in STREAMS.values()]
+    found = [
+        gaps.longest(number, kind, failed, settled)
+        for failed, _, settled in times
+        for number in numbers()
+        for kind in STREAMS.values()
+    ]
     print(f"\n{'seconds':28} {'faults':>6} {'values':>10} {'p50':>7} {'p99':>7} {'worst':>7}")
     row("kill → writable", len(times), [writable - failed for failed, writable, _ in times])
     row("last acknowledgement → next", len(times), found)

@@ -2,7 +2,12 @@
 
 Each session has the same items at the same times whenever it runs, so its results can be compared with those of a quiet run.
 """
-import json, math, os, sys, time
+
+import json
+import math
+import os
+import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../IntegrationTests"))
 from broker_plugin import Client
@@ -86,7 +91,9 @@ class Session:
         self.refusals, self.results = [], {}
 
     def ask(self, kind, at, **fields):
-        self.commands.append({"id": identifier(self.fleet.random), "client": self.fleet.reply, "type": kind, "at": at, **fields})
+        self.commands.append(
+            {"id": identifier(self.fleet.random), "client": self.fleet.reply, "type": kind, "at": at, **fields}
+        )
 
     def add(self, count):
         for stream in self.streams.values():
@@ -119,21 +126,33 @@ class Session:
     def is_complete(self):
         """Whether the results cover each other and all items."""
         record, metrics, route = (self.results.get(name) for name in ("workout", "summary/metrics", "summary/route"))
-        if not record or not metrics or not route or record.get("incomplete") or metrics.get("route") != route["revision"]:
+        if (
+            not record
+            or not metrics
+            or not route
+            or record.get("incomplete")
+            or metrics.get("route") != route["revision"]
+        ):
             return False
         expected = {f"{kind}/watch-1": stream.count for kind, stream in self.streams.items()}
         return record["next"] == expected and all(expected[name] == count for name, count in metrics["next"].items())
 
     @property
     def comparable(self):
-        kept = {name: {key: value for key, value in result.items() if key not in EXCEPTED} for name, result in self.results.items()}
+        kept = {
+            name: {key: value for key, value in result.items() if key not in EXCEPTED}
+            for name, result in self.results.items()
+        }
         return json.dumps(kept, sort_keys=True).replace(self.id, "session")
 
 
 class Fleet:
     def __init__(self, random):
         self.random = random
-        self.client, self.reply = Client("_simulator", open("data/secrets/_simulator").read().strip()), os.urandom(16).hex()
+        self.client, self.reply = (
+            Client("_simulator", open("data/secrets/_simulator").read().strip()),
+            os.urandom(16).hex(),
+        )
         self.sessions, self.next, self.is_live = {}, 0, False
         for filter in ("samples/+/ack", "locations/+/ack", "workout", "summary/metrics", "summary/route"):
             self.client.subscribe(f"pacebus/v1/+/+/+/{filter}")

@@ -3,7 +3,13 @@
 Runs in the folder of an installation, after compose/chaos has started it. Prints the gaps in the devices' acknowledgements,
 and writes data/met if no promise is broken.
 """
-import collections, os, random, signal, sys, time
+
+import collections
+import os
+import random
+import signal
+import sys
+import time
 
 from database import Leases, ports, query
 from devices import STREAMS, Devices, Gaps, clock, conclude, numbers, row
@@ -47,8 +53,11 @@ class Fault:
         self.shards, self.since = self.leases.shards(self.process), time.time()
         if self.kind == "cut":
             own = ",".join(map(str, ports(self.process) | {0}))
-            query(self.service, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user "
-                  f"AND client_port = ANY ('{{{own}}}') AND pid <> pg_backend_pid()")
+            query(
+                self.service,
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user "
+                f"AND client_port = ANY ('{{{own}}}') AND pid <> pg_backend_pid()",
+            )
         else:
             os.kill(self.process, {"kill": signal.SIGKILL, "freeze": signal.SIGSTOP}.get(self.kind, signal.SIGTERM))
         if self.kind == "freeze":
@@ -118,8 +127,10 @@ def attack(devices, chance, end):
                 waiting = [fault for fault in waiting if not fault.is_over()]
         for fault in faults:
             fault.end()
-        print(f"{clock()} {number:3} {' and '.join(map(str, faults))}: settled after {time.monotonic() - begun:.1f} s",
-              flush=True)
+        print(
+            f"{clock()} {number:3} {' and '.join(map(str, faults))}: settled after {time.monotonic() - begun:.1f} s",
+            flush=True,
+        )
         done += faults
         if waiting:
             return done, [f"after {SETTLE} s the shards of {waiting[0].service} are not shared by all its replicas"]
@@ -141,14 +152,18 @@ def report(faults, gaps):
             else:
                 (found if shard in fault.moved else kept)[fault.kind].append(gap)
     counts = collections.Counter(fault.kind for fault in faults)
-    print("\nseconds from the last acknowledgement of a stream to the next, 0.2 of which are between two items\n"
-          f"{'':28} {'faults':>6} {'streams':>10} {'p50':>7} {'p99':>7} {'worst':>7}")
+    print(
+        "\nseconds from the last acknowledgement of a stream to the next, 0.2 of which are between two items\n"
+        f"{'':28} {'faults':>6} {'streams':>10} {'p50':>7} {'p99':>7} {'worst':>7}"
+    )
     for kind in KINDS:
         flaws += row(f"{kind}, handed over", counts[kind], found[kind], GOALS.get(kind))
         if kept[kind]:
             row(f"{kind}, not handed over", counts[kind], kept[kind])
     row("moved to a replica that is back", sum(counts.values()), found["balance"])
-    print(f"hand-overs: {sum(map(len, found.values()))} of streams, {sum(len(fault.moved) for fault in faults)} of shards")
+    print(
+        f"hand-overs: {sum(map(len, found.values()))} of streams, {sum(len(fault.moved) for fault in faults)} of shards"
+    )
     return flaws
 
 

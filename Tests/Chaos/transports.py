@@ -1,5 +1,9 @@
 """Ways to the broker: plain, over TLS, over WebSocket, and both. compose/chaos sets the ports."""
-import base64, os, socket, ssl
+
+import base64
+import os
+import socket
+import ssl
 
 PLAIN, TLS, WEBSOCKET, WSS = "plain", "TLS", "WebSocket", "WSS"
 ALL = [PLAIN, TLS, WEBSOCKET, WSS]
@@ -13,8 +17,17 @@ class WebSocket:
     def __init__(self, connection):
         self.connection, self.buffer = connection, b""
         key = base64.b64encode(os.urandom(16)).decode()
-        lines = ["GET /mqtt HTTP/1.1", "Host: 127.0.0.1", "Upgrade: websocket", "Connection: Upgrade",
-                 f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Protocol: mqtt", "", ""]
+        lines = [
+            "GET /mqtt HTTP/1.1",
+            "Host: 127.0.0.1",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            f"Sec-WebSocket-Key: {key}",
+            "Sec-WebSocket-Version: 13",
+            "Sec-WebSocket-Protocol: mqtt",
+            "",
+            "",
+        ]
         connection.sendall("\r\n".join(lines).encode())
         while b"\r\n\r\n" not in self.buffer:
             self.receive()
@@ -37,7 +50,7 @@ class WebSocket:
 
     def sendall(self, data):
         for start in range(0, len(data), 1 << 15):
-            self.send_frame(self.BINARY, bytes(data[start:start + (1 << 15)]))
+            self.send_frame(self.BINARY, bytes(data[start : start + (1 << 15)]))
 
     def take(self):
         """The next whole frame as kind and payload, or nothing."""
@@ -49,8 +62,8 @@ class WebSocket:
             length = int.from_bytes(self.buffer[2:at], "big")
         if len(self.buffer) < at + length:
             return None
-        taken = self.buffer[0] & 15, self.buffer[at:at + length]
-        self.buffer = self.buffer[at + length:]
+        taken = self.buffer[0] & 15, self.buffer[at : at + length]
+        self.buffer = self.buffer[at + length :]
         return taken
 
     def recv(self, size):
@@ -68,10 +81,17 @@ class WebSocket:
                     data += payload
         return data
 
-    def pending(self): return getattr(self.connection, "pending", int)()
-    def fileno(self): return self.connection.fileno()
-    def settimeout(self, seconds): self.connection.settimeout(seconds)
-    def close(self): self.connection.close()
+    def pending(self):
+        return getattr(self.connection, "pending", int)()
+
+    def fileno(self):
+        return self.connection.fileno()
+
+    def settimeout(self, seconds):
+        self.connection.settimeout(seconds)
+
+    def close(self):
+        self.connection.close()
 
 
 def connect(transport, address="127.0.0.1"):

@@ -4,7 +4,15 @@ Runs in the folder of an installation, after compose/chaos has started it. NEWER
 each step with the longest times without an acknowledgement, and writes data/met if nothing is lost, nothing counts twice,
 and no older replica took a shard that a newer one had.
 """
-import math, os, random, signal, subprocess, sys, time, urllib.request
+
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
 
 from fleet import RATE, SESSIONS, STALL, Fleet
 
@@ -21,12 +29,29 @@ class Upgrade:
 
     def sql(self, service, statements):
         environment = {**os.environ, "PGPASSWORD": open(f"data/secrets/postgres-{service}").read().strip()}
-        command = ["psql", "-h", "127.0.0.1", "-p", self.port, "-U", service, "-d", "pacebus", "-XAtq", "-v", "ON_ERROR_STOP=1"]
-        return subprocess.run([*command, "-c", statements], env=environment, check=True, capture_output=True, text=True).stdout.strip()
+        command = [
+            "psql",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            self.port,
+            "-U",
+            service,
+            "-d",
+            "pacebus",
+            "-XAtq",
+            "-v",
+            "ON_ERROR_STOP=1",
+        ]
+        return subprocess.run(
+            [*command, "-c", statements], env=environment, check=True, capture_output=True, text=True
+        ).stdout.strip()
 
     def audit(self, service):
         """Notes each claim of a shard: the version that had it last, and the one that claims it."""
-        self.sql(service, f"""
+        self.sql(
+            service,
+            f"""
             SET search_path = "{service}";
             CREATE TABLE claim (shard int2, before int, after int, at timestamptz DEFAULT clock_timestamp());
             CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -34,7 +59,8 @@ class Upgrade:
                 RETURN NEW;
             END $$;
             CREATE TRIGGER note BEFORE UPDATE ON lease FOR EACH ROW
-                WHEN (NEW.owner IS NOT NULL AND OLD.epoch <> NEW.epoch) EXECUTE FUNCTION note();""")
+                WHEN (NEW.owner IS NOT NULL AND OLD.epoch <> NEW.epoch) EXECUTE FUNCTION note();""",
+        )
 
     def shards(self, name):
         url = dict(line.split() for line in open("data/run/urls"))[name]
@@ -57,16 +83,24 @@ class Upgrade:
                 stream.take_longest()
         begun = time.monotonic()
         action()
-        self.fleet.until(lambda: sum(shards := self.owned(service)) == 256 and all(shards), f"{service} owns all shards")
+        self.fleet.until(
+            lambda: sum(shards := self.owned(service)) == 256 and all(shards), f"{service} owns all shards"
+        )
         seconds = time.monotonic() - begun
         # Until all have been acknowledged again.
         self.fleet.run(STALL)
-        longest = {k: [session.streams[k].take_longest() for session in self.fleet.sessions.values()] for k in ("samples", "locations")}
+        longest = {
+            k: [session.streams[k].take_longest() for session in self.fleet.sessions.values()]
+            for k in ("samples", "locations")
+        }
         delays = [delay for session in self.fleet.sessions.values() for delay in session.delays]
         self.gaps[kind] += longest["samples"] + longest["locations"]
-        print(f"{kind:8} {name:21} {seconds:5.1f} s  shards {'/'.join(map(str, self.owned(service))):8} "
-              f"samples {max(longest['samples']):5.2f} s  locations {max(longest['locations']):5.2f} s  "
-              f"commands {max(delays, default=0):5.2f} s", flush=True)
+        print(
+            f"{kind:8} {name:21} {seconds:5.1f} s  shards {'/'.join(map(str, self.owned(service))):8} "
+            f"samples {max(longest['samples']):5.2f} s  locations {max(longest['locations']):5.2f} s  "
+            f"commands {max(delays, default=0):5.2f} s",
+            flush=True,
+        )
 
     def restart(self, name):
         process = subprocess.Popen(["compose/restart", name], stdout=subprocess.DEVNULL)
@@ -101,10 +135,17 @@ class Upgrade:
         fleet = self.fleet
         fleet.begin()
         fleet.is_live, fleet.next = True, time.monotonic()
-        fleet.until(lambda: all(stream.acked >= 10 for session in fleet.sessions.values() for stream in session.streams.values()),
-                    "all streams are acknowledged")
-        print(f"{SESSIONS} sessions of {RATE} samples and {RATE} locations a second\n\n"
-              "step     replica                 until all shards are owned; longest without an acknowledgement or a reply", flush=True)
+        fleet.until(
+            lambda: all(
+                stream.acked >= 10 for session in fleet.sessions.values() for stream in session.streams.values()
+            ),
+            "all streams are acknowledged",
+        )
+        print(
+            f"{SESSIONS} sessions of {RATE} samples and {RATE} locations a second\n\n"
+            "step     replica                 until all shards are owned; longest without an acknowledgement or a reply",
+            flush=True,
+        )
         for service in SERVICES:
             self.upgrade(service)
         upgraded = fleet.finish()
@@ -125,10 +166,19 @@ class Upgrade:
         for kind, goal in (("restart", DRAIN_GOAL), ("kill", KILL_GOAL)):
             gaps = sorted(self.gaps[kind])
             p99 = gaps[math.ceil(len(gaps) * 0.99) - 1]
-            print(f"{kind}: {len(gaps)} streams, longest without an acknowledgement p50 {gaps[len(gaps) // 2]:.2f} s, "
-                  f"p99 {p99:.2f} s, goal {goal} s")
+            print(
+                f"{kind}: {len(gaps)} streams, longest without an acknowledgement p50 {gaps[len(gaps) // 2]:.2f} s, "
+                f"p99 {p99:.2f} s, goal {goal} s"
+            )
             self.check(f"{kind}: p99 {p99:.2f} s", p99 < goal)
-        print("\n" + ("\n".join("missed: " + text for text in self.missed) or "Nothing was lost, and the results are the same."), flush=True)
+        print(
+            "\n"
+            + (
+                "\n".join("missed: " + text for text in self.missed)
+                or "Nothing was lost, and the results are the same."
+            ),
+            flush=True,
+        )
         if not self.missed:
             open("data/met", "w").close()
 
@@ -138,8 +188,10 @@ class Upgrade:
         leases = self.sql(service, f"SELECT string_agg(DISTINCT version::text, ', ') FROM {table}.lease")
         claims = self.sql(service, f"SELECT count(*) FROM {table}.claim WHERE before = {older} AND after = {newer}")
         back = self.sql(service, f"SELECT count(*) FROM {table}.claim WHERE after < before")
-        print(f"{service}: schema {older} to {newer}; leases of version {leases}; {claims} claims took a shard from the older "
-              f"version, {back} took one back")
+        print(
+            f"{service}: schema {older} to {newer}; leases of version {leases}; {claims} claims took a shard from the older "
+            f"version, {back} took one back"
+        )
         self.check(f"{service} has no newer schema", newer > older)
         self.check(f"{service} has leases of version {leases}", leases == str(newer))
         self.check(f"{service}: the newer version claimed {claims} shards of the older one", claims == "256")

@@ -2,12 +2,37 @@
 
 They speak MQTT themselves, so that they can be hostile: never read, never acknowledge, send at full speed.
 """
-import itertools, json, multiprocessing, os, random, re, select, signal, socket, subprocess, sys, threading, time
+
+import itertools
+import json
+import multiprocessing
+import os
+import random
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
 
 PORT = int(sys.argv[2])
 SESSION = "0f8fad5b-d9cb-469f-a165-70867728950e"
 CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP, SUBSCRIBE, SUBACK, UNSUBSCRIBE, UNSUBACK, PING = (
-    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    10,
+    11,
+    12,
+)
 
 
 def text(value):
@@ -29,8 +54,18 @@ def packet(kind, flags, body):
 
 
 class Client:
-    def __init__(self, user, password, name=None, version=5, clean=True, expiry=0, will=None, address="127.0.0.1",
-                 connection=None):
+    def __init__(
+        self,
+        user,
+        password,
+        name=None,
+        version=5,
+        clean=True,
+        expiry=0,
+        will=None,
+        address="127.0.0.1",
+        connection=None,
+    ):
         self.user, self.version, self.buffer, self.messages, self.id = user, version, b"", [], 0
         self.acks, self.socket = {}, connection or socket.create_connection(("127.0.0.1", PORT), 10, (address, 0))
         if not connection:
@@ -56,7 +91,9 @@ class Client:
     def read(self, timeout=0.05):
         """Reads and acknowledges what has arrived."""
         # TLS may have decrypted more than was read.
-        while self.socket and (getattr(self.socket, "pending", int)() or select.select([self.socket], [], [], timeout)[0]):
+        while self.socket and (
+            getattr(self.socket, "pending", int)() or select.select([self.socket], [], [], timeout)[0]
+        ):
             timeout = 0
             try:
                 data = self.socket.recv(1 << 20)
@@ -81,7 +118,7 @@ class Client:
                 break
         if len(self.buffer) < at + length:
             return None
-        taken, self.buffer = (self.buffer[0], self.buffer[at:at + length]), self.buffer[at + length:]
+        taken, self.buffer = (self.buffer[0], self.buffer[at : at + length]), self.buffer[at + length :]
         return taken
 
     def handle(self, header, body):
@@ -92,15 +129,15 @@ class Client:
             self.acks[int.from_bytes(body[:2], "big")] = body[2] if len(body) > 2 else 0
         elif kind in (SUBACK, UNSUBACK):
             self.acks[int.from_bytes(body[:2], "big")] = body[-1]
-            self.reasons = list(body[3 if self.version == 5 else 2:])
+            self.reasons = list(body[3 if self.version == 5 else 2 :])
         elif kind == PUBLISH:
             size = int.from_bytes(body[:2], "big")
-            topic, rest = body[2:2 + size].decode(), body[2 + size:]
+            topic, rest = body[2 : 2 + size].decode(), body[2 + size :]
             if header >> 1 & 3:
                 self.socket.sendall(packet(PUBACK, 0, rest[:2]))
                 rest = rest[2:]
             if self.version == 5:
-                rest = rest[1 + rest[0]:]
+                rest = rest[1 + rest[0] :]
             self.messages.append((topic, rest, bool(header & 1)))
 
     def wait(self, condition, seconds=10):
@@ -293,8 +330,16 @@ def a_client_with_retain_and_a_lasting_session_works():
 
 def retained_messages_on_own_topics_stay_nowhere():
     victim, attacker = Victim(), Client("mallory", accounts("add", "mallory"))
-    victim.probe_during(lambda: flood(attacker, 1 << 30, 250_000, lambda payload: attacker.publish_packet(
-        topic("mallory", f"samples/d{attacker.next_id()}"), payload, 0, True)))
+    victim.probe_during(
+        lambda: flood(
+            attacker,
+            1 << 30,
+            250_000,
+            lambda payload: attacker.publish_packet(
+                topic("mallory", f"samples/d{attacker.next_id()}"), payload, 0, True
+            ),
+        )
+    )
     check_memory()
     late = service("_operator")
     late.subscribe("pacebus/v1/+/mallory/#")
@@ -347,8 +392,14 @@ def unread(qos, acknowledges_nothing=False):
     def attack():
         for round in range(12):
             for attacker in attackers:
-                flood(attacker, 20 << 20, 100_000, lambda payload: attacker.publish_packet(
-                    topic("mallory", f"samples/d{attacker.next_id()}"), payload, qos))
+                flood(
+                    attacker,
+                    20 << 20,
+                    100_000,
+                    lambda payload: attacker.publish_packet(
+                        topic("mallory", f"samples/d{attacker.next_id()}"), payload, qos
+                    ),
+                )
             time.sleep(0.5)
 
     victim.probe_during(attack)
@@ -439,7 +490,9 @@ def accounts_change_while_a_fleet_runs():
     guest = Client("guest", accounts("add", "guest"))
     accounts("remove", "guest")
     assert guest.wait(lambda: not guest.is_connected, 3)
-    assert Client("guest", accounts("add", "guest", "--viewer-of", "fleet-0")).publish(topic("guest", "request")) == 0x87
+    assert (
+        Client("guest", accounts("add", "guest", "--viewer-of", "fleet-0")).publish(topic("guest", "request")) == 0x87
+    )
 
 
 def a_reload_of_the_broker_disconnects_no_client():
@@ -502,16 +555,33 @@ def retained_wills_are_refused():
 
 def forged_topics_are_refused():
     anna = Client("anna", accounts("add", "anna"))
-    for forged in ("rejected/anna", "services/anna/x", "u/anna/replies/command", "u/anna/replies/request",
-                   "u/anna/coach/request", "u/anna/replies/x", "rejected/anna/x/command",
-                   f"gg/anna/{SESSION}/command", f"0G/anna/{SESSION}/command",
-                   f"000/anna/{SESSION}/command", f"0/anna/{SESSION}/command", f"replies/anna/{SESSION}/command",
-                   f"00/bob/{SESSION}/command", f"00/annab/{SESSION}/command", "00/anna//command", "00/anna/command",
-                   "00/anna/x/samples/" + "y" * 300):
+    for forged in (
+        "rejected/anna",
+        "services/anna/x",
+        "u/anna/replies/command",
+        "u/anna/replies/request",
+        "u/anna/coach/request",
+        "u/anna/replies/x",
+        "rejected/anna/x/command",
+        f"gg/anna/{SESSION}/command",
+        f"0G/anna/{SESSION}/command",
+        f"000/anna/{SESSION}/command",
+        f"0/anna/{SESSION}/command",
+        f"replies/anna/{SESSION}/command",
+        f"00/bob/{SESSION}/command",
+        f"00/annab/{SESSION}/command",
+        "00/anna//command",
+        "00/anna/command",
+        "00/anna/x/samples/" + "y" * 300,
+    ):
         assert anna.publish("pacebus/v1/" + forged) == 0x87, forged
     # Services report capitals to their publisher.
-    for allowed in (topic("anna", "command"), topic("anna", "samples/watch", "ff"), "pacebus/v1/u/anna/request",
-                    topic("anna", "command", "0E")):
+    for allowed in (
+        topic("anna", "command"),
+        topic("anna", "samples/watch", "ff"),
+        "pacebus/v1/u/anna/request",
+        topic("anna", "command", "0E"),
+    ):
         assert anna.publish(allowed) in (0, 16), allowed
     assert anna.publish(topic("anna", "command"), qos=2) == 0x87
     long = b"\x26" + text("k") + text("v" * 1000)
@@ -551,7 +621,7 @@ def a_password_that_is_not_checked_is_not_refused():
     """More passwords than one address may try at one time, so that one login exceeds the limit."""
     password, stored = accounts("add", "anna"), open("data/broker/passwords").read()
     [line] = [line for line in stored.splitlines() if line.startswith("anna:")]
-    devices = "".join(f"anna/device-{index}{line[len('anna'):]}\n" for index in range(501))
+    devices = "".join(f"anna/device-{index}{line[len('anna') :]}\n" for index in range(501))
     open("data/broker/passwords.new", "w").write(stored + devices)
     os.rename("data/broker/passwords.new", "data/broker/passwords")
     for user, reason in (("anna", None), ("nobody", 0x87)):
@@ -625,7 +695,10 @@ def overlapping(user, count, rest):
     levels, found = topic(user, rest).split("/"), []
     for depth in range(len(levels), 3, -1):
         for wild in itertools.product((False, True), repeat=depth):
-            filter = [level if level in ("pacebus", "v1", user) or not is_wild else "+" for level, is_wild in zip(levels, wild)]
+            filter = [
+                level if level in ("pacebus", "v1", user) or not is_wild else "+"
+                for level, is_wild in zip(levels, wild)
+            ]
             found += ["/".join(filter + ["#"])] + ["/".join(filter)] * (depth == len(levels))
     found = list(dict.fromkeys(found))[:count]
     assert len(found) == count
@@ -708,10 +781,17 @@ def subscribing_again_to_retained_messages_is_bounded():
 
 def the_newest_connections_close_if_services_messages_exceed_the_limit():
     password, filters = accounts("add", "mallory"), overlapping("mallory", 20, "metrics")
-    clients, aggregator, victim = [Client("mallory", password) for _ in range(49)], service("_metrics-aggregator"), Victim()
+    clients, aggregator, victim = (
+        [Client("mallory", password) for _ in range(49)],
+        service("_metrics-aggregator"),
+        Victim(),
+    )
     assert all(client.subscribe_all(filters) == [0] * 20 for client in clients)
-    victim.probe_during(lambda: flood(aggregator, 200, 1, lambda payload: aggregator.publish_packet(
-        topic("mallory", "metrics"), payload, 0, True)))
+    victim.probe_during(
+        lambda: flood(
+            aggregator, 200, 1, lambda payload: aggregator.publish_packet(topic("mallory", "metrics"), payload, 0, True)
+        )
+    )
     assert clients[-1].wait(lambda: not clients[-1].is_connected, 5)
     assert refused(lambda: Client("mallory", password))
     assert clients[0].is_connected and clients[0].publish(topic("mallory", "command")) == 0x87
@@ -744,7 +824,7 @@ def add_many(names):
     password = accounts("add", names[0])
     stored = open("data/broker/passwords").read()
     [line] = [line for line in stored.splitlines() if line.startswith(names[0] + ":")]
-    stored += "".join(name + line[len(names[0]):] + "\n" for name in names[1:])
+    stored += "".join(name + line[len(names[0]) :] + "\n" for name in names[1:])
     open("data/broker/passwords.new", "w").write(stored)
     os.rename("data/broker/passwords.new", "data/broker/passwords")
     return password
@@ -824,7 +904,11 @@ def a_viewer_of_several_gains_and_loses_users_on_open_connections():
     for name in ("runner-0", "coach"):
         for forbidden in ("request", "profile", "replies/x", "rejected", "viewers/coach/request"):
             coach.messages.clear()
-            assert coach.publish(f"pacebus/v1/u/{name}/{forbidden}") == 0x87 or forbidden.startswith("viewers") and name == "runner-0"
+            assert (
+                coach.publish(f"pacebus/v1/u/{name}/{forbidden}") == 0x87
+                or forbidden.startswith("viewers")
+                and name == "runner-0"
+            )
             coach.wait(lambda: coach.messages, 0.05)
             assert not coach.messages, coach.messages
     assert coach.publish(topic("runner-0", "command")) == 0x87 and coach.publish(topic("coach", "command")) == 0x87
@@ -863,7 +947,10 @@ def random_files_of_accounts_give_exactly_their_rights():
         if draw.random() < 0.3:
             os.kill(broker_id(), signal.SIGHUP)
         expected = {name: views.get(name, {name}) for name in names}
-        published = {name: sorted(users | ({"gone"} if name == watchers[0] and name in views else set())) for name, users in expected.items()}
+        published = {
+            name: sorted(users | ({"gone"} if name == watchers[0] and name in views else set()))
+            for name, users in expected.items()
+        }
 
         def known(client):
             for where, payload, _ in client.messages:
@@ -884,7 +971,10 @@ def random_files_of_accounts_give_exactly_their_rights():
 
             def seen():
                 """Without the commands and requests that clients publish below."""
-                found = [(name.split("/")[3], name.split("/", 4)[4].replace(SESSION + "/", "")) for name, _, _ in client.messages]
+                found = [
+                    (name.split("/")[3], name.split("/", 4)[4].replace(SESSION + "/", ""))
+                    for name, _, _ in client.messages
+                ]
                 return [(user, rest) for user, rest in found if rest in ("state", "profile", "replies/x")]
 
             client.wait(lambda: len(seen()) >= len(wanted), 2)
@@ -916,7 +1006,9 @@ def viewers_of_a_hundred_take_little_memory():
     print(f"1,000 viewers of 100: {growth:.1f} MiB")
     assert growth < 30, growth
     assert "Error: 50000 lines in viewers ignored" in open("data/log/mosquitto.log").read()
-    reading = [name for name in names[:150] if coach.publish(f"pacebus/v1/u/{name}/viewers/coach-999/request") in (0, 16)]
+    reading = [
+        name for name in names[:150] if coach.publish(f"pacebus/v1/u/{name}/viewers/coach-999/request") in (0, 16)
+    ]
     assert len(reading) == 100
 
 

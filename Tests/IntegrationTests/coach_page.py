@@ -25,7 +25,9 @@ def shows(page, names):
         try:
             page.wait_for_function(f"names => {expression} === names", arg=names, timeout=30000)
         except Exception:
-            raise SystemExit(f"expected {names}, found {page.evaluate(expression)}: {page.locator('main').inner_text()}")
+            raise SystemExit(
+                f"expected {names}, found {page.evaluate(expression)}: {page.locator('main').inner_text()}"
+            )
     print(names, "|", page.locator("#recent-title").inner_text(), "|", page.locator("#idle").inner_text())
 
 
@@ -56,7 +58,9 @@ with sync_playwright() as playwright:
     accounts("viewer", "remove", "coach", "anna")
     shows(page, "ben,cara,dan")
     count = len(received)
-    page.wait_for_function("() => { window.since ??= performance.now(); return performance.now() - window.since > 3000 }")
+    page.wait_for_function(
+        "() => { window.since ??= performance.now(); return performance.now() - window.since > 3000 }"
+    )
     late = [text for text in received[count:] if "anna" in text]
     if late or not received[count:]:
         raise SystemExit(f"{len(received) - count} events since, of anna: {late}")

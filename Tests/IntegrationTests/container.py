@@ -4,7 +4,12 @@ MODEL is the output of `docker compose config --format json`. The command sees t
 service, a root that nobody can write, /pacebus/compose and the executables in PROGRAMS. Volumes are in FOLDER/volumes.
 The network is that of the machine, and NAME=VALUE replaces a setting. Needs root and a mount namespace of its own.
 """
-import json, os, shutil, subprocess, sys
+
+import json
+import os
+import shutil
+import subprocess
+import sys
 
 MODEL, NAME, FOLDER, USER, PROGRAMS = sys.argv[1:6]
 model = json.load(open(MODEL))
@@ -58,5 +63,8 @@ os.chroot(root)
 os.chdir("/pacebus")
 os.umask(0o022)
 drop = ["setpriv", "--reuid", USER, "--regid", USER, "--clear-groups", "--no-new-privs", "--bounding-set", "-all"]
-os.execvpe(drop[0], [*drop, "compose/container", *service["command"]],
-           {"PATH": "/programs:/usr/local/bin:/usr/bin:/bin:/usr/sbin", **environment})
+os.execvpe(
+    drop[0],
+    [*drop, "compose/container", *service["command"]],
+    {"PATH": "/programs:/usr/local/bin:/usr/bin:/bin:/usr/sbin", **environment},
+)

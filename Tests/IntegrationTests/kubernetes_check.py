@@ -3,6 +3,7 @@
 FOLDER has the manifests and a README.md that creates the secrets, COMPOSE is the folder `compose`, and HELP has a file
 for each executable with what its `--help` prints. Prints one line for each problem and ends with 1 if there is any.
 """
+
 import pathlib
 import re
 import sys
@@ -172,8 +173,11 @@ def check_workload(item):
     if pod.get("automountServiceAccountToken") is not False:
         problem(item, "it has a token")
     user = pod.get("securityContext", {})
-    if not user.get("runAsNonRoot") or not user.get("runAsUser") or not user.get("fsGroup") or (
-        user.get("seccompProfile") != {"type": "RuntimeDefault"}
+    if (
+        not user.get("runAsNonRoot")
+        or not user.get("runAsUser")
+        or not user.get("fsGroup")
+        or (user.get("seccompProfile") != {"type": "RuntimeDefault"})
     ):
         problem(item, "it does not run as an account of its own")
     if pod.get("terminationGracePeriodSeconds") != 30:
@@ -221,8 +225,10 @@ def check_container(item, container, labels):
     if not re.fullmatch(rf"registry\.example\.org/{image}:1", container["image"]):
         problem(item, f"image {container['image']} is not that of the Dockerfile")
     rights = container.get("securityContext", {})
-    if rights.get("readOnlyRootFilesystem") is not True or rights.get("allowPrivilegeEscalation") is not False or (
-        rights.get("capabilities") != {"drop": ["ALL"]}
+    if (
+        rights.get("readOnlyRootFilesystem") is not True
+        or rights.get("allowPrivilegeEscalation") is not False
+        or (rights.get("capabilities") != {"drop": ["ALL"]})
     ):
         problem(item, "it has more rights than it needs")
     resources = container.get("resources", {})

@@ -22,7 +22,9 @@ with sync_playwright() as playwright:
     address = f"http://127.0.0.1:{server.server_port}/live.html"
 
     # A broker with too many connections: code 3, with which the page retries.
-    page.route_web_socket("ws://busy/mqtt", lambda socket: socket.on_message(lambda _: (socket.send(b"\x20\x02\x00\x03"), socket.close())))
+    page.route_web_socket(
+        "ws://busy/mqtt", lambda socket: socket.on_message(lambda _: (socket.send(b"\x20\x02\x00\x03"), socket.close()))
+    )
     page.goto(address)
     page.get_by_label("URL").fill("ws://busy/mqtt")
     page.get_by_label("Account").fill(account)

@@ -229,8 +229,9 @@ static bool read_accounts(void) {
     } while (is_changed());
     accounts_visit(take_new);
     if (ignored)
-        mosquitto_log_printf(MOSQ_LOG_ERR, "Error: %d lines in %s ignored; a viewer may have at most %d users", ignored,
-            paths[1], USER_COUNT);
+        mosquitto_log_printf(
+            MOSQ_LOG_ERR, "Error: %d lines in %s ignored; a viewer may have at most %d users", ignored, paths[1],
+            USER_COUNT);
     return true;
 }
 

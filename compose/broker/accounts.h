@@ -5,7 +5,17 @@
 
 /// What operators read of each account: `$SYS/pacebus/limited/LIMIT/ACCOUNT` and a line in the log.
 enum limit {
-    PUBLISH_RATE, DELIVERIES, OFFLINE_QUEUE, UNREAD, WILL, QOS_2, SUBSCRIPTIONS, CONNECTIONS, SESSIONS, CLIENT_ID, LOGINS,
+    PUBLISH_RATE,
+    DELIVERIES,
+    OFFLINE_QUEUE,
+    UNREAD,
+    WILL,
+    QOS_2,
+    SUBSCRIPTIONS,
+    CONNECTIONS,
+    SESSIONS,
+    CLIENT_ID,
+    LOGINS,
     LIMITS
 };
 

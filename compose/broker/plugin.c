@@ -1,7 +1,7 @@
 // The broker's part of Pacebus: accounts, people's rights, and the limits that keep one account from hurting others.
 //
 // Services' accounts begin with `_`; access.conf has their rights. All other accounts belong to people.
-// compose/README.md lists the limits.
+// compose/limits.md lists the limits.
 #define _GNU_SOURCE
 #include "deliveries.h"
 #include <mosquitto.h>
@@ -32,8 +32,17 @@ enum {
 };
 static const double RATE_MESSAGES = 500, BURST_MESSAGES = 20000, RATE_BYTES = 2 << 20, BURST_BYTES = 32 << 20;
 static const char *const limit_names[LIMITS] = {
-    "publish_rate", "deliveries", "offline_queue", "unread", "will", "qos_2", "subscriptions", "connections", "sessions",
-    "client_id", "logins",
+    "publish_rate",
+    "deliveries",
+    "offline_queue",
+    "unread",
+    "will",
+    "qos_2",
+    "subscriptions",
+    "connections",
+    "sessions",
+    "client_id",
+    "logins",
 };
 
 static bool is_service(const struct account *account) { return account->name[0] == '_'; }
@@ -126,7 +135,8 @@ static int on_disconnect(int event, void *data, void *user_data) {
     struct session *session = session_of(account, id, false);
     const struct client *it = record(client);
     if (session && connection_with(id) == NULL)
-        *session = (struct session){it->session_expiry > 0 ? session->id : 0, now(), queued_for(it), filters_of(it), false};
+        *session =
+            (struct session){it->session_expiry > 0 ? session->id : 0, now(), queued_for(it), filters_of(it), false};
     return MOSQ_ERR_SUCCESS;
 }
 
@@ -163,7 +173,15 @@ static bool is_named(const struct account *account, const char *name, size_t len
 
 static bool may_read(const struct account *account, const char *name) {
     static const char *const hidden[] = {
-        "replies/#", "coach/#", "notifications/#", "profile", "rejected", "request", "viewers/#", "virtual-run/#", NULL,
+        "replies/#",
+        "coach/#",
+        "notifications/#",
+        "profile",
+        "rejected",
+        "request",
+        "viewers/#",
+        "virtual-run/#",
+        NULL,
     };
     static const char *const hidden_of_session[] = {"activity/register", "profile", NULL};
     static const char *const of_viewer[] = {"replies/+", NULL};
@@ -188,7 +206,13 @@ static bool is_request_of(const char *name, const char *topic) {
 
 /// What people's devices publish, and its acknowledgements.
 static const char *const of_device[] = {
-    "command", "samples/#", "locations/#", "activity/register", "export/+/result", "request", NULL,
+    "command",
+    "samples/#",
+    "locations/#",
+    "activity/register",
+    "export/+/result",
+    "request",
+    NULL,
 };
 
 /// Whether a viewer receives the message because a user sent it: a viewed user's flood must not put the viewer in debt.
@@ -203,7 +227,13 @@ static bool is_of_viewed_user(const struct account *account, const char *topic) 
 static bool may_write(const struct account *account, const char *topic) {
     static const char *const of_user[] = {"notifications/register", "request", "virtual-run/request", NULL};
     static const char *const of_session[] = {
-        "command", "samples/+", "locations/+", "activity/register", "export/+/result", "request", NULL,
+        "command",
+        "samples/+",
+        "locations/+",
+        "activity/register",
+        "export/+/result",
+        "request",
+        NULL,
     };
     bool is_session;
     const char *user;
@@ -230,8 +260,7 @@ static int on_publish(struct account *account, const struct mosquitto_evt_acl_ch
     // Wills pass no MOSQ_EVT_MESSAGE, so nothing can clear their flag and their properties.
     bool is_will = newest == NULL || newest->client != message->client;
     const struct will *will = record(message->client)->will;
-    if (is_will && (message->retain || !will || will->properties))
-        return refuse(account, WILL, MOSQ_ERR_ACL_DENIED);
+    if (is_will && (message->retain || !will || will->properties)) return refuse(account, WILL, MOSQ_ERR_ACL_DENIED);
     if (message->qos == 2) return refuse(account, QOS_2, MOSQ_ERR_ACL_DENIED);
     if (used_deliveries(account) > IN_DEBT) return refuse(account, DELIVERIES, MOSQ_ERR_ACL_DENIED);
     if (!take_messages(account, 1, message->payloadlen + (double)strlen(message->topic)))
@@ -345,7 +374,8 @@ static void report(struct account *account) {
     for (int limit = 0; limit < LIMITS; limit++) {
         char count[24];
         if (account->counts[limit] == account->reported[limit]) continue;
-        mosquitto_log_printf(MOSQ_LOG_WARNING, "Warning: limit reached: account %s, limit %s, count %lu", account->name,
+        mosquitto_log_printf(
+            MOSQ_LOG_WARNING, "Warning: limit reached: account %s, limit %s, count %lu", account->name,
             limit_names[limit], account->counts[limit] - account->reported[limit]);
         snprintf(count, sizeof count, "%lu", account->counts[limit]);
         publish_count(account, limit, count);

@@ -51,8 +51,11 @@ class Server:
         self.topics = set()
 
     def post(self, path, value):
-        request = urllib.request.Request(self.url + path, json.dumps(value).encode(), {
-            "Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"})
+        request = urllib.request.Request(
+            self.url + path,
+            json.dumps(value).encode(),
+            {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"},
+        )
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 
@@ -74,8 +77,13 @@ class Server:
             if time.monotonic() > deadline:
                 raise SystemExit("a stream stays open after its page was closed")
             time.sleep(0.02)
-        self.post("/test/messages", [
-            {"topic": topic, "payload": '{"status": "online"}' if "/services/" in topic else ""} for topic in self.topics])
+        self.post(
+            "/test/messages",
+            [
+                {"topic": topic, "payload": '{"status": "online"}' if "/services/" in topic else ""}
+                for topic in self.topics
+            ],
+        )
 
     def presses(self):
         return self.post("/test/presses", {})

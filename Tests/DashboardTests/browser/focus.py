@@ -86,7 +86,9 @@ with chromium() as browser:
     reached = set()
     for _ in range(12):
         page.keyboard.press("Tab")
-        reached.add(page.evaluate("() => { const e = document.activeElement; return e.id || e.className || e.tagName; }"))
+        reached.add(
+            page.evaluate("() => { const e = document.activeElement; return e.id || e.className || e.tagName; }")
+        )
     if "saving-home" not in reached or not reached <= {"saving-home", "skip", "BODY"}:
         faults.found.append(f"while a page is covered the Tab key reaches {reached}")
     is_above = page.evaluate("""() => {
@@ -120,21 +122,37 @@ with chromium() as browser:
 
     # A card keeps the focus when others come.
     now = fixtures.now()
-    page = open_page(browser, server.url, "coach", [(fixtures.topic("ben", name), value) for name, value in [
-        ("state", fixtures.state("ben", now)), ("metrics", fixtures.metrics("ben", now))]] + [
-        ("pacebus/v1/u/ben/current", fixtures.current("ben", now))])
+    page = open_page(
+        browser,
+        server.url,
+        "coach",
+        [
+            (fixtures.topic("ben", name), value)
+            for name, value in [("state", fixtures.state("ben", now)), ("metrics", fixtures.metrics("ben", now))]
+        ]
+        + [("pacebus/v1/u/ben/current", fixtures.current("ben", now))],
+    )
     card = page.locator(".card[data-user='ben'] a")
     card.wait_for()
     card.focus()
-    server.publish([(fixtures.topic("carla", "state"), fixtures.state("carla", now)),
-                    ("pacebus/v1/u/carla/current", fixtures.current("carla", now))])
+    server.publish(
+        [
+            (fixtures.topic("carla", "state"), fixtures.state("carla", now)),
+            ("pacebus/v1/u/carla/current", fixtures.current("carla", now)),
+        ]
+    )
     page.locator(".card[data-user='carla']").wait_for()
     if not page.evaluate("() => document.activeElement.closest('[data-user=ben]')"):
         faults.found.append("a card that comes takes the focus from another")
     page.context.close()
 
     # A prompt that closes.
-    page = open_page(browser, f"{server.url}/virtual-runs/{fixtures.RUN}", "anna", fixtures.run_scenes(fixtures.now())["run-finished"])
+    page = open_page(
+        browser,
+        f"{server.url}/virtual-runs/{fixtures.RUN}",
+        "anna",
+        fixtures.run_scenes(fixtures.now())["run-finished"],
+    )
     press(page, "#prompt-keep")
     page.locator("#prompt").wait_for(state="hidden")
     if page.evaluate("() => document.activeElement === document.body"):

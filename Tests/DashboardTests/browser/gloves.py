@@ -62,8 +62,18 @@ def running(browser, device):
     deadline = time.monotonic() + 10
     while not server.presses() and time.monotonic() < deadline:
         time.sleep(0.02)
-    server.post("/test/reply", {"id": server.presses()[0]["id"], "ok": False, "now": now, "error": {
-        "code": "invalid_state", "message": "the session cannot be paused while its coach is asked, and this line is long"}})
+    server.post(
+        "/test/reply",
+        {
+            "id": server.presses()[0]["id"],
+            "ok": False,
+            "now": now,
+            "error": {
+                "code": "invalid_state",
+                "message": "the session cannot be paused while its coach is asked, and this line is long",
+            },
+        },
+    )
     page.locator("#press.refused").wait_for()
     expect(boxes(page) == before, "a refusal moves the controls")
     page.locator("#press span").tap()
@@ -74,8 +84,20 @@ def running(browser, device):
     expect(page.locator("#press.refused").count() == 0, "a dismissed refusal stays")
     expect(not page.evaluate(CLIPPED), "a control is wider than its button while End says why it is off")
     expect(page.locator("#end").inner_text().split() == ["End", "Pause", "first"], "End does not say why it is off")
-    server.publish([(fixtures.topic("anna", "state"), fixtures.state(
-        "anna", fixtures.now(), status="paused", banner="liveMetricsUnavailable", segments=[[now - 600, now - 20]]))])
+    server.publish(
+        [
+            (
+                fixtures.topic("anna", "state"),
+                fixtures.state(
+                    "anna",
+                    fixtures.now(),
+                    status="paused",
+                    banner="liveMetricsUnavailable",
+                    segments=[[now - 600, now - 20]],
+                ),
+            )
+        ]
+    )
     page.locator("#toggle", has_text="Resume").wait_for()
     page.locator("#notices .notice").first.wait_for()
     expect(boxes(page) == before, "a pause moves the controls")
@@ -100,7 +122,12 @@ def running(browser, device):
 
 
 def announced(number):
-    return [(fixtures.topic("anna", "announcements"), {"kind": "split", "at": fixtures.now(), "number": number, "unit": "km", "duration": 271})]
+    return [
+        (
+            fixtures.topic("anna", "announcements"),
+            {"kind": "split", "at": fixtures.now(), "number": number, "unit": "km", "duration": 271},
+        )
+    ]
 
 
 def speech(browser):
@@ -115,18 +142,38 @@ def speech(browser):
 
     # What a page says twice is announced twice, and nothing that comes with something else is left out.
     server.publish(announced(5) + announced(5))
-    until(page, "() => [...document.querySelectorAll('#announce p')].filter(p => p.textContent === 'Kilometre 5 in 4:31').length === 2")
+    until(
+        page,
+        "() => [...document.querySelectorAll('#announce p')].filter(p => p.textContent === 'Kilometre 5 in 4:31').length === 2",
+    )
 
     # A reload keeps the choice to speak, laps and warnings, and what was dismissed.
-    server.publish([(fixtures.topic("anna", "announcements"), {"kind": "lap", "number": 1, "at": fixtures.now(), "distance": 3210})])
+    server.publish(
+        [
+            (
+                fixtures.topic("anna", "announcements"),
+                {"kind": "lap", "number": 1, "at": fixtures.now(), "distance": 3210},
+            )
+        ]
+    )
     until(page, "() => document.querySelector('#announce').lastChild?.textContent === 'Lap 1: 3.21 km'")
     for number in (1, 2):
-        server.publish([(fixtures.topic("anna", "announcements"), {"kind": "warning", "at": fixtures.now() + number, "text": f"disk {number} is full"})])
+        server.publish(
+            [
+                (
+                    fixtures.topic("anna", "announcements"),
+                    {"kind": "warning", "at": fixtures.now() + number, "text": f"disk {number} is full"},
+                )
+            ]
+        )
         page.locator("#notices .notice", has_text=f"disk {number} is full").wait_for()
     page.locator("#notices .notice", has_text="disk 1 is full").get_by_role("button").tap()
     page.reload()
     page.locator("main.drawn").wait_for()
-    expect(page.locator("#notices .notice").all_inner_texts() == ["disk 2 is full\nDismiss"], f"after a reload: {page.locator('#notices').inner_text()}")
+    expect(
+        page.locator("#notices .notice").all_inner_texts() == ["disk 2 is full\nDismiss"],
+        f"after a reload: {page.locator('#notices').inner_text()}",
+    )
     expect(page.locator("#speak[aria-pressed=true]").count() == 1, "a reload forgets the choice to speak")
     page.locator("#speak-hint", has_text="Touch the page once to allow speech.").wait_for()
     page.locator("#more summary").tap()
@@ -139,7 +186,10 @@ def rest(browser, is_hidden):
     now = fixtures.now()
     state = fixtures.planned(now, "rest")
     state["timer"]["endsAt"] = now + 6
-    page = open_live(browser, [(fixtures.topic("anna", "state"), state), (fixtures.topic("anna", "metrics"), fixtures.metrics("anna", now))])
+    page = open_live(
+        browser,
+        [(fixtures.topic("anna", "state"), state), (fixtures.topic("anna", "metrics"), fixtures.metrics("anna", now))],
+    )
     page.locator("h1").tap()
     page.locator("#rest-hint", has_text="At the end: tone and vibration, while the screen is on.").wait_for()
     expect(page.evaluate("window.tones + window.vibrations") == 0, "a tone before the end of the rest")
@@ -147,7 +197,10 @@ def rest(browser, is_hidden):
         page.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
     until(page, "() => document.querySelector('#announce').lastChild?.textContent === 'The rest is over'")
     found = page.evaluate("[window.tones, window.vibrations]")
-    expect(found == ([0, 0] if is_hidden else [2, 1]), f"tones and vibrations are {found}, {'hidden' if is_hidden else 'visible'}")
+    expect(
+        found == ([0, 0] if is_hidden else [2, 1]),
+        f"tones and vibrations are {found}, {'hidden' if is_hidden else 'visible'}",
+    )
     expect(page.locator("#plan.rest").count() == 1, "the end of the rest completed it")
     page.context.close()
 
@@ -174,7 +227,11 @@ def undo(browser):
     before = skip.bounding_box()
     later = fixtures.planned(now + 1)
     later["progress"].update(
-        item="1-2", set=0, painFlagged=["1-2"], completed={"1-1": [{"round": 1, "set": number, "at": now} for number in range(5)]})
+        item="1-2",
+        set=0,
+        painFlagged=["1-2"],
+        completed={"1-1": [{"round": 1, "set": number, "at": now} for number in range(5)]},
+    )
     server.publish([(fixtures.topic("anna", "state"), later)])
     page.locator("[data-plan=exercise]", has_text="Bent-over Row").wait_for()
     expect(skip.bounding_box() == before, "Skip moves where Undo was")

@@ -48,7 +48,9 @@ def open_home(browser, login, messages, device=PHONE, url="/"):
 
 
 def weight(page):
-    return sum(sum(request.sizes()[part] for part in ["responseBodySize", "responseHeadersSize"]) for request in page.requests)
+    return sum(
+        sum(request.sizes()[part] for part in ["responseBodySize", "responseHeadersSize"]) for request in page.requests
+    )
 
 
 def look(page, name):
@@ -76,14 +78,25 @@ def resume_texts(browser):
     ]
     for name, changes, values, text in cases:
         status = changes.get("status", "active")
-        page = open_home(browser, "anna", [
-            (fixtures.topic("anna", "state"), fixtures.state("anna", now(), status=status)),
-            (fixtures.topic("anna", "metrics"), fixtures.metrics("anna", now(), **values)),
-            ("pacebus/v1/u/anna/current", fixtures.current("anna", now(), **changes))])
+        page = open_home(
+            browser,
+            "anna",
+            [
+                (fixtures.topic("anna", "state"), fixtures.state("anna", now(), status=status)),
+                (fixtures.topic("anna", "metrics"), fixtures.metrics("anna", now(), **values)),
+                ("pacebus/v1/u/anna/current", fixtures.current("anna", now(), **changes)),
+            ],
+        )
         until(page, "text => document.querySelector('#resume').innerText === text", text)
-        expect(page.locator("#resume").get_attribute("href") == f"/live/anna/{fixtures.session_of('anna')}", f"{name}: Resume leads elsewhere")
+        expect(
+            page.locator("#resume").get_attribute("href") == f"/live/anna/{fixtures.session_of('anna')}",
+            f"{name}: Resume leads elsewhere",
+        )
         box, other = page.locator("#resume").bounding_box(), page.locator("#start-new").bounding_box()
-        expect(box["y"] < other["y"] and box["height"] > other["height"], f"{name}: Start new is not below Resume and smaller")
+        expect(
+            box["y"] < other["y"] and box["height"] > other["height"],
+            f"{name}: Start new is not below Resume and smaller",
+        )
         page.locator("#start-new").click()
         page.locator("#replace-warning", has_text="This will discard your current workout. Continue?").wait_for()
         page.locator("#start-dialog [data-close]").click()
@@ -133,20 +146,33 @@ def one(browser):
     for size, device in sizes.items():
         now = fixtures.now()
         messages = [
-            (fixtures.topic("ben", "state"), fixtures.state("ben", now)), (fixtures.topic("ben", "metrics"), fixtures.metrics("ben", now)),
-            ("pacebus/v1/u/ben/current", fixtures.current("ben", now)), *fixtures.history("ben", now)]
+            (fixtures.topic("ben", "state"), fixtures.state("ben", now)),
+            (fixtures.topic("ben", "metrics"), fixtures.metrics("ben", now)),
+            ("pacebus/v1/u/ben/current", fixtures.current("ben", now)),
+            *fixtures.history("ben", now),
+        ]
         page = open_home(browser, "ben", messages, device)
         until_rated(page, "ben", "142 bpm")
         expect(page.locator("#card-tools").is_hidden(), "one card has tools")
         expect(page.locator("#latest tr").count() == 5, "not five latest workouts")
-        expect(page.locator("#week [data-key='count']").inner_text().split() == ["Workouts", "7"], "not seven workouts this week")
-        expect(page.locator("#latest tr").first.inner_text().startswith("Outdoor Running"), "the latest workout is not the first")
+        expect(
+            page.locator("#week [data-key='count']").inner_text().split() == ["Workouts", "7"],
+            "not seven workouts this week",
+        )
+        expect(
+            page.locator("#latest tr").first.inner_text().startswith("Outdoor Running"),
+            "the latest workout is not the first",
+        )
         expect(page.locator("#latest a[href^='/live/ben/']").count() == 5, "the latest workouts lead nowhere")
         for width in {device["viewport"]["width"], 320}:
             page.set_viewport_size({**device["viewport"], "width": width})
             labels = page.eval_on_selector_all("#week dt", "all => all.map(e => e.getBoundingClientRect().height)")
             expect(max(labels) < 30, f"{width}: a label of this week breaks: {labels}")
-            wide = page.eval_on_selector_all("main *", "(all, width) => all.filter(e => e.getBoundingClientRect().right > width).map(e => e.className)", width)
+            wide = page.eval_on_selector_all(
+                "main *",
+                "(all, width) => all.filter(e => e.getBoundingClientRect().right > width).map(e => e.className)",
+                width,
+            )
             expect(wide == [], f"{width}: wider than the screen: {wide}")
         page.set_viewport_size(device["viewport"])
         look(page, f"home-one-{size}")
@@ -183,19 +209,36 @@ def one(browser):
 def past(browser):
     """A row of the latest workouts, when the session's own topics are forgotten."""
     server.reset()
-    server.publish([fixtures.workout(
-        "paul", f"{uuid.uuid4()}", 1_763_448_000, startedAt=1_763_445_600, activeDuration=2400, timeZone="Europe/Berlin")])
+    server.publish(
+        [
+            fixtures.workout(
+                "paul",
+                f"{uuid.uuid4()}",
+                1_763_448_000,
+                startedAt=1_763_445_600,
+                activeDuration=2400,
+                timeZone="Europe/Berlin",
+            )
+        ]
+    )
     for name, has_scripts in {"past": True, "past-without-scripts": False}.items():
-        context = browser.new_context(**PHONE, java_script_enabled=has_scripts, extra_http_headers={"Test-Login": "paul"}, reduced_motion="reduce")
+        context = browser.new_context(
+            **PHONE, java_script_enabled=has_scripts, extra_http_headers={"Test-Login": "paul"}, reduced_motion="reduce"
+        )
         page = context.new_page()
         faults.watch(page)
         page.goto(server.url)
         page.locator("#latest a").first.click()
         page.locator("h1", has_text="Outdoor Running").wait_for()
         page.locator("#status", has_text="Finished").wait_for()
-        page.locator("#ended", has_text="Started Tue 18 Nov 2025, 07:00. Only the totals are available here.").wait_for()
+        page.locator(
+            "#ended", has_text="Started Tue 18 Nov 2025, 07:00. Only the totals are available here."
+        ).wait_for()
         page.locator("#grid", has_text=re.compile(r"40:00\s*Distance\s*5.21 km")).wait_for()
-        expect(page.locator("#controls, #map-box, #tools").filter(visible=True).count() == 0, f"{name}: controls of a finished workout")
+        expect(
+            page.locator("#controls, #map-box, #tools").filter(visible=True).count() == 0,
+            f"{name}: controls of a finished workout",
+        )
         if has_scripts:
             page.locator("main.drawn").wait_for()
             page.locator("#menu summary").click()
@@ -210,16 +253,23 @@ def without_scripts(browser):
     """What a screen reader speaks of the server's own cards."""
     now = fixtures.now()
     server.reset()
-    server.publish([
-        (fixtures.topic("anna", "state"), fixtures.state("anna", now)),
-        (fixtures.topic("anna", "metrics"), fixtures.metrics("anna", now, d=None, h=None)),
-        ("pacebus/v1/u/anna/current", fixtures.current("anna", now)), *fixtures.history("anna", now)])
+    server.publish(
+        [
+            (fixtures.topic("anna", "state"), fixtures.state("anna", now)),
+            (fixtures.topic("anna", "metrics"), fixtures.metrics("anna", now, d=None, h=None)),
+            ("pacebus/v1/u/anna/current", fixtures.current("anna", now)),
+            *fixtures.history("anna", now),
+        ]
+    )
     context = browser.new_context(**PHONE, java_script_enabled=False, extra_http_headers={"Test-Login": "anna"})
     page = context.new_page()
     page.goto(server.url)
     screenshot(page, "home-without-scripts")
     card, row = page.locator("#cards").aria_snapshot(), page.locator("#latest").aria_snapshot()
-    expect(re.search(r"anna Active Outdoor Running \d\d:\d\d distance unknown heart rate unknown", card), f"a card is spoken as {card}")
+    expect(
+        re.search(r"anna Active Outdoor Running \d\d:\d\d distance unknown heart rate unknown", card),
+        f"a card is spoken as {card}",
+    )
     expect("--" not in card + row and 'cell "unknown"' in row, f"the latest workouts are spoken as {row}")
     context.close()
 
@@ -227,7 +277,11 @@ def without_scripts(browser):
 def order(browser):
     page = open_home(browser, "trainer", fixtures.twenty(fixtures.now()))
     expected = ["runner-03", "runner-18", "runner-04", "runner-09"]
-    until(page, "all => [...document.querySelectorAll('.card-user')].slice(0, 4).map(e => e.innerText).join() === all.join()", expected)
+    until(
+        page,
+        "all => [...document.querySelectorAll('.card-user')].slice(0, 4).map(e => e.innerText).join() === all.join()",
+        expected,
+    )
     shown = names(page)
     expect(len(shown) == 20 and shown[-2:] == ["runner-06", "runner-20"], f"the order is {shown}")
     page.locator("#summary", has_text="2 silent · 2 paused · 14 live · 2 finished today").wait_for()
@@ -236,8 +290,16 @@ def order(browser):
 
     # An update that changes the order moves nothing before a press.
     page.wait_for_timeout(3200)
-    server.publish([(fixtures.topic("runner-01", "state"), fixtures.state(
-        "runner-01", fixtures.now() + 1, status="paused", segments=[[fixtures.now() - 900, fixtures.now()]]))])
+    server.publish(
+        [
+            (
+                fixtures.topic("runner-01", "state"),
+                fixtures.state(
+                    "runner-01", fixtures.now() + 1, status="paused", segments=[[fixtures.now() - 900, fixtures.now()]]
+                ),
+            )
+        ]
+    )
     page.locator(".card[data-user='runner-01'] [data-card='status']", has_text="Paused").wait_for()
     expect(names(page) == shown, "an update moved a card")
     page.locator("#sort.due").wait_for()
@@ -250,8 +312,14 @@ def order(browser):
     base = fixtures.now()
     for second in range(4):
         at = base + second * 0.3
-        server.publish([message for number in range(20) if number not in (2, 5, 17, 19) for message in (
-            fixtures.runner_metrics(number, at), fixtures.runner_route(number, at, second * 3.0))])
+        server.publish(
+            [
+                message
+                for number in range(20)
+                if number not in (2, 5, 17, 19)
+                for message in (fixtures.runner_metrics(number, at), fixtures.runner_route(number, at, second * 3.0))
+            ]
+        )
         page.wait_for_timeout(300)
     shift = page.evaluate("shifts.reduce((sum, value) => sum + value, 0)")
     expect(shift < 0.05, f"twenty people shift the layout by {shift:.3f}")
@@ -291,15 +359,22 @@ def views(browser):
             return outside + all.filter((a, i) => all.some((b, j) => j > i && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length;
         }""")
         expect(overlaps == 0, f"{size}: {overlaps} names on the map cover others or leave it")
-        people = page.evaluate("[...document.querySelectorAll('.person-dot')].reduce((sum, e) => sum + Number(e.innerText || 1), 0)")
+        people = page.evaluate(
+            "[...document.querySelectorAll('.person-dot')].reduce((sum, e) => sum + Number(e.innerText || 1), 0)"
+        )
         expect(people == 18, f"the map shows {people} people")
         look(page, f"home-map-{size}")
         # A mark of several people names them all, and a press zooms in on them.
         group = page.locator("button.person-dot").first
         names_of_group = group.get_attribute("title").split(", ")
         expect(len(names_of_group) == int(group.inner_text()), f"{names_of_group} are not all of a mark")
-        expect(any("(no signal)" in title for title in page.eval_on_selector_all("button.person-dot.silent", "all => all.map(e => e.title)")),
-               "no mark names a silent person")
+        expect(
+            any(
+                "(no signal)" in title
+                for title in page.eval_on_selector_all("button.person-dot.silent", "all => all.map(e => e.title)")
+            ),
+            "no mark names a silent person",
+        )
         scale = page.locator("#scale").inner_text()
         group.click()
         until(page, "scale => document.querySelector('#scale').innerText !== scale", scale)
@@ -307,7 +382,10 @@ def views(browser):
         # The choices outlast a reload, and nothing moves for them.
         page.reload()
         page.locator(".person-name:visible").first.wait_for()
-        expect(page.locator("#rows tr").count() == 20 and page.locator("[name='view'][value='table']").is_checked(), "the table is forgotten")
+        expect(
+            page.locator("#rows tr").count() == 20 and page.locator("[name='view'][value='table']").is_checked(),
+            "the table is forgotten",
+        )
         shift = page.evaluate("shifts.reduce((sum, value) => sum + value, 0)")
         expect(shift < 0.05, f"{size}: loading shifts the layout by {shift:.3f}: {page.evaluate('moved')}")
         print(f"{size}: layout shift of loading with table and map: {shift:.4f}")
@@ -334,17 +412,36 @@ def sounds(browser):
     until(page, "() => document.querySelector('#alerts-text').innerText === 'Alerts on'")
     page.wait_for_timeout(3500)
     expect(page.evaluate("tones") == 0, "what was shown at first sounds")
-    server.publish([(fixtures.topic("runner-01", "metrics"), fixtures.metrics("runner-01", fixtures.now(), n=10**10, ds={"watch-1": {"c": fixtures.now(), "b": 0.19}}))])
+    server.publish(
+        [
+            (
+                fixtures.topic("runner-01", "metrics"),
+                fixtures.metrics(
+                    "runner-01", fixtures.now(), n=10**10, ds={"watch-1": {"c": fixtures.now(), "b": 0.19}}
+                ),
+            )
+        ]
+    )
     until(page, "() => tones === 2")
     expect("runner-01: low battery" in page.locator("#announce").inner_text(), "the alert is not announced")
     # A silence does not sound: that is not chosen.
-    server.publish([(fixtures.topic("runner-02", "state"), fixtures.state(
-        "runner-02", fixtures.now() + 2, clockSkew={}, segments=[[fixtures.now() - 900, None]]))])
+    server.publish(
+        [
+            (
+                fixtures.topic("runner-02", "state"),
+                fixtures.state("runner-02", fixtures.now() + 2, clockSkew={}, segments=[[fixtures.now() - 900, None]]),
+            )
+        ]
+    )
     page.wait_for_timeout(1200)
     expect(page.evaluate("tones") == 2, "a silence sounds")
     page.reload()
     page.locator(".card[data-user='runner-01'] [data-card='battery']", has_text="Battery 19 %").wait_for()
-    expect(page.locator("[name='alert'][value='battery']").is_checked() and not page.locator("[name='alert'][value='silent']").is_checked(), "the choice is forgotten")
+    expect(
+        page.locator("[name='alert'][value='battery']").is_checked()
+        and not page.locator("[name='alert'][value='silent']").is_checked(),
+        "the choice is forgotten",
+    )
     page.context.close()
 
 

@@ -77,7 +77,9 @@ with chromium() as browser:
     page.goto(server.url)
     press_start(page)
     start = last_press("start")
-    expect(start["type"] == "start" and start["activity"] == "running" and len(start["session"]) == 36, f"start is {start}")
+    expect(
+        start["type"] == "start" and start["activity"] == "running" and len(start["session"]) == 36, f"start is {start}"
+    )
 
     # A reload posts the same press again.
     page.reload()
@@ -123,8 +125,15 @@ with chromium() as browser:
     expect(end["type"] == "end" and "streams" not in end, f"end is {end}")
 
     # A refusal shows the engine's words and gives the button back.
-    server.post("/test/reply", {"id": end["id"], "ok": False, "now": fixtures.now(),
-                                "error": {"code": "invalid_state", "message": "the session is active"}})
+    server.post(
+        "/test/reply",
+        {
+            "id": end["id"],
+            "ok": False,
+            "now": fixtures.now(),
+            "error": {"code": "invalid_state", "message": "the session is active"},
+        },
+    )
     page.locator("#press.refused", has_text="the session is active").wait_for()
     expect(not page.locator("#end").is_disabled(), "End stays disabled after a refusal")
 

@@ -17,12 +17,16 @@ RUN = f"/virtual-runs/{fixtures.RUN}"
 LIMIT = 0.005
 HELD = 600
 is_thorough = "SCREENSHOTS" in os.environ
-PARTS = ["**/events?*", "**/modules/*.js", "**/*.css"] + (["**/modules/map.js", "**/leaflet/*", "**/icons.svg"] if is_thorough else [])
+PARTS = ["**/events?*", "**/modules/*.js", "**/*.css"] + (
+    ["**/modules/map.js", "**/leaflet/*", "**/icons.svg"] if is_thorough else []
+)
 
 
 def check(page, name):
     # A shift is reported after the next frames.
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 100))))")
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 100))))"
+    )
     shifts = page.evaluate("window.shifts")
     if sum(shift["value"] for shift in shifts) > LIMIT:
         faults.found.append(f"{name}: the layout shifts: {shifts}")
@@ -72,7 +76,7 @@ def late_messages(browser, size, device, name, path, login, messages):
         # A page without state waits for it. On a desktop "More" is open and lists what the first metrics bring.
         if path == LIVE and late[0].endswith(("/state", "/metrics") if device == DESKTOP else "/state"):
             continue
-        page = open_page(browser, device, path, login, messages[:index] + messages[index + 1:])
+        page = open_page(browser, device, path, login, messages[:index] + messages[index + 1 :])
         page.goto(server.url + path)
         page.locator("main.drawn").wait_for()
         server.publish([late])
@@ -138,8 +142,12 @@ def late_notices(browser, size, device):
         page.goto(server.url + LIVE)
         page.locator("main.drawn").wait_for()
         offline = [
-            (f"pacebus/v1/services/_{service}/a", {"at": fixtures.now(), "service": service, "shards": "none", "status": "offline", "version": "1"})
-            for service in ["metrics-aggregator", "route-builder"]]
+            (
+                f"pacebus/v1/services/_{service}/a",
+                {"at": fixtures.now(), "service": service, "shards": "none", "status": "offline", "version": "1"},
+            )
+            for service in ["metrics-aggregator", "route-builder"]
+        ]
         server.publish(offline)
         page.locator("#notices .notice").nth(1).wait_for()
         check(page, f"notices-{name}-{size}")
@@ -190,7 +198,9 @@ with chromium() as browser:
         late_position(browser, size, device)
         late_notices(browser, size, device)
         for name, ready in {
-            "silent": shown("#signal", "No signal"), "planned-list": shown("#plan-items .current"), "completed": shown("#ended"),
+            "silent": shown("#signal", "No signal"),
+            "planned-list": shown("#plan-items .current"),
+            "completed": shown("#ended"),
         }.items():
             if name == "completed" and not is_thorough:
                 continue
@@ -201,7 +211,10 @@ with chromium() as browser:
         late_files(browser, size, device, "home", "/", "coach", home, shown(".card .chip", "No signal"))
         runs = fixtures.run_scenes(fixtures.now())
         server.answers({"routes": fixtures.run_details(), "runs": fixtures.run_overviews(fixtures.now(), 3)})
-        for name, ready in {"run-two": shown(".lanes.two .lane-gap", "ahead"), "run-results": shown("#splits tr td", "+")}.items():
+        for name, ready in {
+            "run-two": shown(".lanes.two .lane-gap", "ahead"),
+            "run-results": shown("#splits tr td", "+"),
+        }.items():
             late_messages(browser, size, device, name, RUN, "anna", runs[name])
             late_files(browser, size, device, name, RUN, "anna", runs[name], ready)
         server.answers({})

@@ -32,11 +32,18 @@ def expect(condition, text):
 
 
 def open_map(browser, route=fixtures.route, **options):
-    context = browser.new_context(**PHONE, extra_http_headers={"Test-Login": "anna"}, reduced_motion="reduce", **options)
+    context = browser.new_context(
+        **PHONE, extra_http_headers={"Test-Login": "anna"}, reduced_motion="reduce", **options
+    )
     page = context.new_page()
     faults.watch(page)
     server.reset()
-    server.publish([*fixtures.outdoor("anna", fixtures.now())[:-1], (fixtures.topic("anna", "route"), route("anna", fixtures.now()))])
+    server.publish(
+        [
+            *fixtures.outdoor("anna", fixtures.now())[:-1],
+            (fixtures.topic("anna", "route"), route("anna", fixtures.now())),
+        ]
+    )
     page.goto(f"{server.url}/live/anna/{fixtures.session_of('anna')}")
     page.locator(".route-line").first.wait_for(state="attached")
     return page
@@ -46,8 +53,12 @@ with chromium() as browser:
     page = open_map(browser)
     expect(page.locator("#scale span").inner_text() in ["500 m", "1 km", "2 km"], "the scale has no label")
     expect(page.locator(".map-mark.kilometre").count() == 6, "kilometres are missing")
-    opacities = page.eval_on_selector_all(".route-line", "all => all.map(e => Number(e.getAttribute('stroke-opacity')))")
-    expect(opacities == sorted(opacities) and 0.4 <= opacities[0] < 0.5 and opacities[-1] == 0.9, f"opacities {opacities}")
+    opacities = page.eval_on_selector_all(
+        ".route-line", "all => all.map(e => Number(e.getAttribute('stroke-opacity')))"
+    )
+    expect(
+        opacities == sorted(opacities) and 0.4 <= opacities[0] < 0.5 and opacities[-1] == 0.9, f"opacities {opacities}"
+    )
 
     # A position a little further on moves the mark and adds to the line, without a new drawing of all.
     route = fixtures.route("anna", fixtures.now())
@@ -69,21 +80,27 @@ with chromium() as browser:
     until(page, "() => document.querySelectorAll('.map-mark.kilometre').length > 6")
     screenshot(page, "map-dragged")
     page.locator("#recenter").click()
-    until(page, """() => {
+    until(
+        page,
+        """() => {
         const mark = document.querySelector('.map-mark.here').getBoundingClientRect();
         const map = document.querySelector('#map').getBoundingClientRect();
         return Math.abs(mark.x + mark.width / 2 - map.x - map.width / 2) < 3;
-    }""")
+    }""",
+    )
     expect(not page.locator("#recenter").is_visible(), "Recenter stays after it was pressed")
 
     # Followed positions come into view without a press.
     later = fixtures.route("anna", fixtures.now() + 2, la=52.60, lo=13.60)
     server.publish([(fixtures.topic("anna", "route"), later)])
-    until(page, """() => {
+    until(
+        page,
+        """() => {
         const mark = document.querySelector('.map-mark.here').getBoundingClientRect();
         const map = document.querySelector('#map').getBoundingClientRect();
         return mark.x > map.x && mark.x < map.right && mark.y > map.y && mark.y < map.bottom;
-    }""")
+    }""",
+    )
 
     # The keyboard moves and zooms; the grid follows the zoom.
     page.locator("#map").focus()
@@ -110,7 +127,9 @@ with chromium() as browser:
     }"""
     count = page.locator(".map-mark.kilometre").count()
     screenshot(page, "map-marathon")
-    expect(count > 3 and page.evaluate(nearest) > 38, f"{count} kilometres, the nearest {page.evaluate(nearest)} px apart")
+    expect(
+        count > 3 and page.evaluate(nearest) > 38, f"{count} kilometres, the nearest {page.evaluate(nearest)} px apart"
+    )
     page.locator("#map").focus()
     page.keyboard.press("+")
     until(page, "count => document.querySelectorAll('.map-mark.kilometre').length > count", count)

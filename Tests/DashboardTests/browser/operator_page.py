@@ -36,10 +36,15 @@ with chromium() as browser:
     server.publish(fixtures.operator(fixtures.now()))
     page.goto(server.url)
     expect(page.url == f"{server.url}/operator", f"the operator's home is {page.url}")
-    expect(page.locator("#headline").inner_text() ==
-           "3 sessions silent for over a minute; 1 session saving for over a minute; weather-fetcher offline.",
-           f"the headline is {page.locator('#headline').inner_text()}")
-    expect(users(page)[:4] == ["runner-0009", "runner-0008", "runner-0011", "runner-0007"], f"the first are {users(page)[:4]}")
+    expect(
+        page.locator("#headline").inner_text()
+        == "3 sessions silent for over a minute; 1 session saving for over a minute; weather-fetcher offline.",
+        f"the headline is {page.locator('#headline').inner_text()}",
+    )
+    expect(
+        users(page)[:4] == ["runner-0009", "runner-0008", "runner-0011", "runner-0007"],
+        f"the first are {users(page)[:4]}",
+    )
     expect(len(users(page)) == 100, f"{len(users(page))} rows")
     expect(page.locator("#shown").inner_text() == "The first 100 of 130 sessions", page.locator("#shown").inner_text())
     expect(age(page, "runner-0009") == "2 d 4 h", f"the age is {age(page, 'runner-0009')}")

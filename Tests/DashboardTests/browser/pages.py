@@ -48,7 +48,9 @@ def visit(browser, name, path, login, messages, ready):
             raise SystemExit(f"{name}-{size}: {error}\n{page.locator('main').inner_html()}") from error
         if any(topic.endswith("/route") for topic, _ in messages) and path == live:
             page.locator(".route-line").first.wait_for(state="attached")
-        weight = sum(sum(request.sizes()[part] for part in ["responseBodySize", "responseHeadersSize"]) for request in requests)
+        weight = sum(
+            sum(request.sizes()[part] for part in ["responseBodySize", "responseHeadersSize"]) for request in requests
+        )
         if weight > WEIGHTS[path]:
             faults.found.append(f"{name}-{size}: {weight} bytes, more than {WEIGHTS[path]}")
         if len(requests) > REQUESTS:
@@ -72,7 +74,10 @@ def visit_without_scripts(browser, name, status, login, go):
         page = context.new_page()
         faults.watch(page, status)
         statuses = []
-        page.on("response", lambda response: statuses.append(response.status) if response.request.is_navigation_request() else None)
+        page.on(
+            "response",
+            lambda response: statuses.append(response.status) if response.request.is_navigation_request() else None,
+        )
         go(page)
         if statuses[-1] != status:
             faults.found.append(f"{name}-{size}: status {statuses[-1]} instead of {status}")
@@ -91,6 +96,7 @@ def log_in(password):
         page.locator("#error").wait_for()
         if page.evaluate("document.activeElement.name") != "password":
             faults.found.append("login: after an error the password has no focus")
+
     return go
 
 
@@ -107,7 +113,9 @@ def discard(browser):
     page = browser.new_context(extra_http_headers={"Test-Login": "anna"}).new_page()
     page.on("pageerror", lambda error: faults.found.append(f"discard: {error}"))
     log_out(page)
-    page.evaluate("for (const name of ['anna', 'anna.runs', 'ben']) localStorage.setItem('pacebus.presses.' + name, '[]')")
+    page.evaluate(
+        "for (const name of ['anna', 'anna.runs', 'ben']) localStorage.setItem('pacebus.presses.' + name, '[]')"
+    )
     page.get_by_role("button", name="Log out and discard them").click()
     page.locator("#menu").wait_for()
     left = page.evaluate("Object.keys(localStorage).filter(key => key.startsWith('pacebus.presses.'))")
@@ -123,6 +131,7 @@ def error(status):
 def shown(selector, text=None):
     def wait(page):
         page.locator(selector).filter(has_text=text).first.wait_for()
+
     return wait
 
 
@@ -130,17 +139,27 @@ def pressed(button, then):
     def press(page):
         page.locator(button).click()
         page.locator(then).first.wait_for(state="attached")
+
     return press
 
 
 with chromium() as browser:
     scenes = fixtures.live_scenes(fixtures.now())
     ready = {
-        "running": shown("[data-key='distance'] .number", "8.31"), "paused": shown("#toggle", "Resume"),
-        "marathon": shown(".map-mark.kilometre"), "silent": shown("#signal", "No signal"), "countdown": shown(".countdown-number"), "saving": shown("#saving"),
-        "completed": shown("#ended"), "canceled": shown("#recover"), "notices": shown("#notices .notice.warning"),
-        "rest": shown("#plan.rest"), "planned": shown("#complete-set"), "planned-list": shown("#plan-items .current"),
-        "cycling": shown("[data-key] .unit", "km/h"), "indoor": shown("[data-key='distance'] .number", "8.31"),
+        "running": shown("[data-key='distance'] .number", "8.31"),
+        "paused": shown("#toggle", "Resume"),
+        "marathon": shown(".map-mark.kilometre"),
+        "silent": shown("#signal", "No signal"),
+        "countdown": shown(".countdown-number"),
+        "saving": shown("#saving"),
+        "completed": shown("#ended"),
+        "canceled": shown("#recover"),
+        "notices": shown("#notices .notice.warning"),
+        "rest": shown("#plan.rest"),
+        "planned": shown("#complete-set"),
+        "planned-list": shown("#plan-items .current"),
+        "cycling": shown("[data-key] .unit", "km/h"),
+        "indoor": shown("[data-key='distance'] .number", "8.31"),
     }
     for name in scenes if is_thorough else ["silent", "canceled", "planned-list"]:
         visit(browser, name, live, "anna", fixtures.live_scenes(fixtures.now())[name], ready[name])
@@ -148,23 +167,45 @@ with chromium() as browser:
     if is_thorough:
         visit(browser, "viewer", live, "coach", fixtures.live_scenes(fixtures.now())["running"], ready["running"])
         visit(browser, "home-empty", "/", "ben", [], shown("#empty"))
-    visit(browser, "operator", "/operator", "_operator", fixtures.operator(fixtures.now()), shown("#headline", "weather-fetcher offline"))
+    visit(
+        browser,
+        "operator",
+        "/operator",
+        "_operator",
+        fixtures.operator(fixtures.now()),
+        shown("#headline", "weather-fetcher offline"),
+    )
     if is_thorough:
-        visit(browser, "operator-quiet", "/operator", "_operator", fixtures.operator_quiet(fixtures.now()), shown("#headline", "No session silent; all services online"))
+        visit(
+            browser,
+            "operator-quiet",
+            "/operator",
+            "_operator",
+            fixtures.operator_quiet(fixtures.now()),
+            shown("#headline", "No session silent; all services online"),
+        )
     visit(browser, "home-viewer", "/", "coach", [], shown("#empty", "Nothing to see yet"))
     shows = {
-        "run-invited": shown("#ready .primary", "Accept"), "run-hosting": shown("#people button", "Remove"),
-        "run-ready": shown("#ready .primary", "Go"), "run-waiting": shown("#ready-text", "Waiting for ben"),
-        "run-countdown": shown("#countdown"), "run-two": shown(".lanes.two .lane-gap", "ahead"),
-        "run-lanes": shown(".lane.lost"), "run-finished": shown("#prompt", "ben finished"), "run-lost": shown("#prompt", "Partner lost"),
-        "run-results": shown("#splits tr td", "+"), "run-left": shown("#over", "You did not press Go within a minute."),
+        "run-invited": shown("#ready .primary", "Accept"),
+        "run-hosting": shown("#people button", "Remove"),
+        "run-ready": shown("#ready .primary", "Go"),
+        "run-waiting": shown("#ready-text", "Waiting for ben"),
+        "run-countdown": shown("#countdown"),
+        "run-two": shown(".lanes.two .lane-gap", "ahead"),
+        "run-lanes": shown(".lane.lost"),
+        "run-finished": shown("#prompt", "ben finished"),
+        "run-lost": shown("#prompt", "Partner lost"),
+        "run-results": shown("#splits tr td", "+"),
+        "run-left": shown("#over", "You did not press Go within a minute."),
     }
     server.answers({"routes": fixtures.run_details(), "runs": fixtures.run_overviews(fixtures.now(), 50)})
     for name in shows if is_thorough else ["run-lanes", "run-results", "run-hosting", "run-lost"]:
         visit(browser, name, run, "anna", fixtures.run_scenes(fixtures.now())[name], shows[name])
     dialogs = {
-        "run-end": ("run-lost", "#prompt-end", "#end-dialog[open] #end-confirm"), "run-share": ("run-two", "#share", "#share-dialog[open]"),
-        "run-invite": ("run-hosting", "#invite", "#invite-dialog[open]"), "run-heart-rate": ("run-results", "#by-heart-rate", ".route-line.zone-4"),
+        "run-end": ("run-lost", "#prompt-end", "#end-dialog[open] #end-confirm"),
+        "run-share": ("run-two", "#share", "#share-dialog[open]"),
+        "run-invite": ("run-hosting", "#invite", "#invite-dialog[open]"),
+        "run-heart-rate": ("run-results", "#by-heart-rate", ".route-line.zone-4"),
     }
     for name, (scene, button, shows_then) in dialogs.items():
         visit(browser, name, run, "anna", fixtures.run_scenes(fixtures.now())[scene], pressed(button, shows_then))

@@ -141,7 +141,9 @@ def start(page):
     page.keyboard.press("Enter")
     page.locator("main.live, #notice").first.wait_for()
     if page.locator("#notice").count():
-        expect("discard your current workout" in page.locator("#notice").inner_text(), page.locator("#notice").inner_text())
+        expect(
+            "discard your current workout" in page.locator("#notice").inner_text(), page.locator("#notice").inner_text()
+        )
         page.get_by_role("button", name="Discard it and start").click()
     page.wait_for_url("**/live/anna/*")
 
@@ -239,8 +241,12 @@ with chromium() as browser:
         page.get_by_role("button", name="Save", exact=True).click()
         page.locator("#notice.done").wait_for()
         with page.expect_download() as download:
-            page.get_by_role("link", name="Download the saved plan").click() if page.locator("#json-box[open]").count() else \
-                (page.locator("#json-box summary").click(), page.get_by_role("link", name="Download the saved plan").click())
+            page.get_by_role("link", name="Download the saved plan").click() if page.locator(
+                "#json-box[open]"
+            ).count() else (
+                page.locator("#json-box summary").click(),
+                page.get_by_role("link", name="Download the saved plan").click(),
+            )
         written = json.loads(pathlib.Path(download.value.path()).read_text())
         expect(written == json.loads(file.read_text()), f"{file.name}: downloaded {written}")
         fresh = context.new_page()
@@ -248,7 +254,9 @@ with chromium() as browser:
         fresh.on("requestfinished", lambda request: requests.append(request))
         weight(fresh.goto(page.url.split("?")[0]), file.name)
         fresh.locator("html.ready").wait_for(state="attached")
-        total = sum(request.sizes()["responseBodySize"] + request.sizes()["responseHeadersSize"] for request in requests)
+        total = sum(
+            request.sizes()["responseBodySize"] + request.sizes()["responseHeadersSize"] for request in requests
+        )
         expect(total <= 2 * LIMIT, f"{file.name}: {total} bytes with style and modules, more than {2 * LIMIT}")
         fresh.close()
         page.goto(page.url.split("?")[0])

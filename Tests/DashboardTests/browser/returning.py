@@ -37,7 +37,9 @@ def send_until_live(page):
     while not page.locator("#signal", has_text="Live").is_visible():
         if time.monotonic() > deadline:
             raise SystemExit(f"not live: {page.locator('#signal').inner_text()}")
-        server.publish([(fixtures.topic("anna", "metrics"), fixtures.metrics("anna", fixtures.now(), n=int(time.time())))])
+        server.publish(
+            [(fixtures.topic("anna", "metrics"), fixtures.metrics("anna", fixtures.now(), n=int(time.time())))]
+        )
         page.wait_for_timeout(1000)
 
 
@@ -63,16 +65,24 @@ def wrong_clock(browser, minutes):
     page = open_live(browser, fixtures.outdoor("anna", now, segments=[[now - 600, None]]), script=script)
     send_until_live(page)
     passed = seconds(page.locator("[data-key='duration'] .number").inner_text()) - 600
-    expect(abs(passed - (fixtures.now() - now)) < 2.5, f"{minutes} min: the clock is {passed} s after the start of the test")
+    expect(
+        abs(passed - (fixtures.now() - now)) < 2.5,
+        f"{minutes} min: the clock is {passed} s after the start of the test",
+    )
     page.locator("#toggle").click()
     age = pressed("pause")[0]["age"]
     expect(age < 3, f"{minutes} min: the press is {age} s old")
     page.context.close()
 
     silent = fixtures.now() - 42
-    page = open_live(browser, [
-        (fixtures.topic("anna", "state"), fixtures.state("anna", silent)), (fixtures.topic("anna", "metrics"), fixtures.metrics("anna", silent))],
-        script=script)
+    page = open_live(
+        browser,
+        [
+            (fixtures.topic("anna", "state"), fixtures.state("anna", silent)),
+            (fixtures.topic("anna", "metrics"), fixtures.metrics("anna", silent)),
+        ],
+        script=script,
+    )
     page.locator("#signal", has_text=re.compile("No signal for 0:4[2-9]")).wait_for()
     page.context.close()
 
@@ -86,7 +96,10 @@ def reload_with_end_pressed(browser):
     first = pressed("end")[0]
     page.reload()
     page.locator("#press", has_text="Ending…").wait_for()
-    expect(page.locator("#end").is_disabled() and page.locator("#toggle").is_disabled(), "a press under way leaves its buttons on")
+    expect(
+        page.locator("#end").is_disabled() and page.locator("#toggle").is_disabled(),
+        "a press under way leaves its buttons on",
+    )
     again = pressed("end", 2)[1]
     expect(again["id"] == first["id"], "a reload makes another press")
     expect(again["age"] > first["age"], f"the ages are {first['age']} and {again['age']}")
@@ -97,7 +110,14 @@ def reload_with_end_pressed(browser):
     other.goto(LIVE)
     other.locator("#press", has_text="Ending…").wait_for()
     now = fixtures.now()
-    server.publish([(fixtures.topic("anna", "state"), fixtures.state("anna", now, **{**paused, "status": "completed", "endReason": "ended"}))])
+    server.publish(
+        [
+            (
+                fixtures.topic("anna", "state"),
+                fixtures.state("anna", now, **{**paused, "status": "completed", "endReason": "ended"}),
+            )
+        ]
+    )
     server.post("/test/reply", {"id": first["id"], "ok": True, "now": now, "revision": 2})
     for tab in [page, other]:
         tab.locator("#ended", has_text="Finished").wait_for()

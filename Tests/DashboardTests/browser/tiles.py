@@ -8,7 +8,9 @@ import fixtures
 from browser import DESKTOP, SMALL, Faults, Server, chromium, screenshot, until
 
 TILES = "https://tiles.example"
-GREEN = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkqPlfDwAD2wHeRSQpsgAAAABJRU5ErkJggg==")
+GREEN = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkqPlfDwAD2wHeRSQpsgAAAABJRU5ErkJggg=="
+)
 
 server = Server(sys.argv[1])
 faults = Faults(server, TILES)
@@ -37,7 +39,11 @@ with chromium() as browser:
             faults.found.append("the tiles have no attribution")
         box, others = attribution.bounding_box(), [page.locator(name).bounding_box() for name in ["#fold", "#scale"]]
         for other in filter(None, others):
-            if box["x"] < other["x"] + other["width"] and other["x"] < box["x"] + box["width"] and box["y"] + box["height"] > other["y"]:
+            if (
+                box["x"] < other["x"] + other["width"]
+                and other["x"] < box["x"] + box["width"]
+                and box["y"] + box["height"] > other["y"]
+            ):
                 faults.found.append(f"{size}: the attribution covers a part of the map's controls")
         if page.locator("#map.paper").count() > 0 or not page.locator("#scale span").inner_text():
             faults.found.append("tiles lie on paper, or the scale has no label")

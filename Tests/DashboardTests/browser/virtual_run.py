@@ -60,11 +60,13 @@ class System:
         # People's rights are the plugin's.
         plugin = self.folder / "pacebus_plugin.so"
         subprocess.run(
-            ["bash", "-c", 'source compose/common.sh; build_plugin "$1"', "bash", self.folder], cwd=ROOT, check=True)
+            ["bash", "-c", 'source compose/common.sh; build_plugin "$1"', "bash", self.folder], cwd=ROOT, check=True
+        )
         configuration = self.folder / "mosquitto.conf"
         configuration.write_text(
             f"listener {self.port} 127.0.0.1\nallow_anonymous false\nacl_file {access}\npersistence false\n"
-            f"max_inflight_messages 16384\nplugin {plugin}\nplugin_opt_passwords {hashes}\nplugin_opt_viewers {viewers}\n")
+            f"max_inflight_messages 16384\nplugin {plugin}\nplugin_opt_passwords {hashes}\nplugin_opt_viewers {viewers}\n"
+        )
         for file in (hashes, access, viewers, configuration):
             file.chmod(0o644)
         for account, password in self.passwords.items():
@@ -74,25 +76,35 @@ class System:
         wait_for_port(self.port)
         for name in SERVICES:
             more = ["--web-port", str(self.web_port), "--web-folder", WEB] if name == "dashboard" else []
-            self.execute(name, "_" + name, [*more, "--store-url", f"sqlite:{self.folder}/{name}.sqlite", "--http-port", "0"])
+            self.execute(
+                name, "_" + name, [*more, "--store-url", f"sqlite:{self.folder}/{name}.sqlite", "--http-port", "0"]
+            )
         wait_for_port(self.web_port)
 
     def execute(self, name, account, arguments, log=None):
         environment = {
-            **os.environ, "MQTT_URL": f"mqtt://{account}@127.0.0.1:{self.port}", "MQTT_PASSWORD_FILE": str(self.folder / account)}
+            **os.environ,
+            "MQTT_URL": f"mqtt://{account}@127.0.0.1:{self.port}",
+            "MQTT_PASSWORD_FILE": str(self.folder / account),
+        }
         return self.run([EXECUTABLES / name, *arguments], log or name, environment)
 
     def run(self, command, log, environment=None):
         with open(self.folder / f"{log}.log", "wb") as output:
             process = subprocess.Popen(
-                list(map(str, command)), cwd=self.folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
+                list(map(str, command)), cwd=self.folder, env=environment, stdout=output, stderr=subprocess.STDOUT
+            )
         self.processes.append(process)
         return process
 
     def simulate(self, user, run):
         """A device that runs in the virtual run, and ends its session at the goal or on SIGINT."""
         return self.execute(
-            "device", user, ["simulate", "--virtual-run", run, "--queue-folder", self.folder / f"queue-{user}"], f"device-{user}")
+            "device",
+            user,
+            ["simulate", "--virtual-run", run, "--queue-folder", self.folder / f"queue-{user}"],
+            f"device-{user}",
+        )
 
     def stop(self):
         for process in reversed(self.processes):
@@ -167,7 +179,9 @@ def play(system, pages, faults):
     for page in pages.values():
         page.locator(".lanes.two .lane:not(.mine) .chip", has_text="Live").wait_for(timeout=30_000)
         page.locator(".lane:not(.mine) .lane-gap", has_text=re.compile("ahead|behind|level")).wait_for(timeout=30_000)
-        page.locator(".lane.mine [data-value=heartRate] .number", has_text=re.compile(r"^\d+$")).wait_for(timeout=30_000)
+        page.locator(".lane.mine [data-value=heartRate] .number", has_text=re.compile(r"^\d+$")).wait_for(
+            timeout=30_000
+        )
     both_look(pages, faults, "lanes")
 
     # Announcements of the workout are read aloud too.
@@ -230,7 +244,9 @@ def end(system, pages, faults):
     devices = {user: system.simulate(user, run) for user in pages}
     anna.locator(".lane:not(.mine) .chip", has_text="Live").wait_for(timeout=30_000)
     for lane in [".mine", ":not(.mine)"]:
-        anna.locator(f".lane{lane} [data-value=distance] .number", has_text=re.compile("0.0[1-9]")).wait_for(timeout=60_000)
+        anna.locator(f".lane{lane} [data-value=distance] .number", has_text=re.compile("0.0[1-9]")).wait_for(
+            timeout=60_000
+        )
     devices["ben"].send_signal(signal.SIGINT)
     anna.locator("#prompt-text", has_text="ben finished").wait_for(timeout=60_000)
     both_look(pages, faults, "finished")

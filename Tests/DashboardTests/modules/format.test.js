@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { test } from "node:test";
+import {readFileSync} from "node:fs";
+import {test} from "node:test";
 import * as f from "../../../Services/Dashboard/Web/modules/format.js";
 
 const cases = JSON.parse(readFileSync(new URL("format.json", import.meta.url), "utf8"));
@@ -13,7 +13,7 @@ function text(c) {
 }
 
 for (const c of cases) {
-  const { text: expected, ...input } = c;
+  const {text: expected, ...input} = c;
   test(`${JSON.stringify(input)} is ${expected}`, () => assert.equal(text(c), expected));
 }
 
@@ -22,5 +22,6 @@ test("a value that is no number is unknown", () => {
 });
 
 test("a time behind someone has one form, with tenths below 10 s", () => {
-  assert.deepEqual([0.04, 0.44, 8.3, 9.94, 9.95, 37.4, 3907].map(f.behind), ["+0:00.0", "+0:00.4", "+0:08.3", "+0:09.9", "+0:10", "+0:37", "+1:05:07"]);
+  assert.deepEqual([0.04, 0.44, 8.3, 9.94, 9.95, 37.4, 3907].map(f.behind),
+    ["+0:00.0", "+0:00.4", "+0:08.3", "+0:09.9", "+0:10", "+0:37", "+1:05:07"]);
 });

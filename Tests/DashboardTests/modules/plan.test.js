@@ -1,54 +1,99 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { planView, prescription } from "../../../Services/Dashboard/Web/modules/plan.js";
+import {test} from "node:test";
+import {planView, prescription} from "../../../Services/Dashboard/Web/modules/plan.js";
 
 const now = 1_800_000_000;
-const bench = { id: "1-1", chosen: 0, exercises: [{ name: "Bench Press", sets: [{ repetitions: 8, weight: 60 }, { repetitions: 6, weight: 62.5 }] }, { name: "Dips" }] };
-const row = { id: "1-2", chosen: 0, exercises: [{ name: "Row" }] };
-const plan = { blocks: [{ name: "Main", timer: { type: "stopwatch" }, items: [bench, row] }, { timer: { type: "emom", rounds: 4 }, items: [{ ...bench, id: "2-1" }, { ...row, id: "2-2" }] }] };
-const progress = { item: "1-1", set: 1, done: 0, total: 4, completed: { "1-1": [{ round: 1, set: 0 }] }, skipped: [], painFlagged: ["1-1"], presentationMode: "workout" };
-const timer = { block: 0, type: "stopwatch", phase: "work", round: 1, rounds: 1, elapsed: 60, asOf: now };
-const state = { status: "active", plan, progress, timer };
+const bench = {
+  id: "1-1",
+  chosen: 0,
+  exercises:
+    [{name: "Bench Press", sets: [{repetitions: 8, weight: 60}, {repetitions: 6, weight: 62.5}]}, {name: "Dips"}]
+};
+const row = {
+  id: "1-2",
+  chosen: 0,
+  exercises: [{name: "Row"}]
+};
+const plan = {
+  blocks: [
+    {name: "Main", timer: {type: "stopwatch"}, items: [bench, row]},
+    {timer: {type: "emom", rounds: 4}, items: [{...bench, id: "2-1"}, {...row, id: "2-2"}]}
+  ]
+};
+const progress = {
+  item: "1-1",
+  set: 1,
+  done: 0,
+  total: 4,
+  completed: {"1-1": [{round: 1, set: 0}]},
+  skipped: [],
+  painFlagged: ["1-1"],
+  presentationMode: "workout"
+};
+const timer = {
+  block: 0,
+  type: "stopwatch",
+  phase: "work",
+  round: 1,
+  rounds: 1,
+  elapsed: 60,
+  asOf: now
+};
+const state = {
+  status: "active",
+  plan,
+  progress,
+  timer
+};
 
 test("the current set shows number, prescription and what one may do", () => {
   const shown = planView(state, now + 5, "metric");
   assert.deepEqual(
-    [shown.block, shown.exercise, shown.set, shown.prescription, shown.clock, shown.canComplete, shown.canUndo, shown.hasPain],
+    [
+      shown.block, shown.exercise, shown.set, shown.prescription, shown.clock, shown.canComplete, shown.canUndo,
+      shown.hasPain
+    ],
     ["Main", "Bench Press", "Set 2 of 2", "6 × 62.5 kg", "01:05", true, true, true]);
   assert.deepEqual(shown.alternatives, ["Dips"]);
 });
 
 test("the newest set can be undone, whatever exercise follows", () => {
-  const next = (/** @type {any} */ completed) => planView({ ...state, progress: { ...progress, item: "1-2", set: 0, completed } }, now, "metric").canUndo;
-  assert.deepEqual([next(progress.completed), next({}), next({ "1-1": [] })], [true, false, false]);
+  const next = (/** @type {any} */ completed) =>
+    planView({...state, progress: {...progress, item: "1-2", set: 0, completed}}, now, "metric").canUndo;
+  assert.deepEqual([next(progress.completed), next({}), next({"1-1": []})], [true, false, false]);
 });
 
 test("a rest counts down to its end and stops at zero", () => {
-  const rest = { ...state, timer: { ...timer, phase: "rest", endsAt: now + 41.2 } };
+  const rest = {...state, timer: {...timer, phase: "rest", endsAt: now + 41.2}};
   assert.deepEqual([planView(rest, now, "metric").clock, planView(rest, now + 60, "metric").clock], ["00:42", "00:00"]);
   assert.equal(planView(rest, now, "metric").isRest, true);
 });
 
 test("a paused clock stands", () => {
-  const paused = { ...state, status: "paused" };
+  const paused = {...state, status: "paused"};
   assert.equal(planView(paused, now + 500, "metric").clock, "01:00");
-  assert.equal(planView({ ...paused, timer: { ...timer, remaining: 30 } }, now + 500, "metric").clock, "00:30");
+  assert.equal(planView({...paused, timer: {...timer, remaining: 30}}, now + 500, "metric").clock, "00:30");
 });
 
 test("a rest before another exercise names the next one", () => {
-  const emom = { ...state, progress: { ...progress, item: "2-1", set: undefined }, timer: { block: 1, type: "emom", phase: "rest", round: 1, rounds: 4, elapsed: 40, asOf: now, endsAt: now + 20 } };
+  const emom = {
+    ...state,
+    progress: {...progress, item: "2-1", set: undefined},
+    timer: {block: 1, type: "emom", phase: "rest", round: 1, rounds: 4, elapsed: 40, asOf: now, endsAt: now + 20}
+  };
   const shown = planView(emom, now, "metric");
-  assert.deepEqual([shown.exercise, shown.block, shown.canComplete], ["Next: Row", "Block 2 of 2 · Round 1 of 4", false]);
+  assert.deepEqual(
+    [shown.exercise, shown.block, shown.canComplete], ["Next: Row", "Block 2 of 2 · Round 1 of 4", false]);
 });
 
 test("all sets done completes nothing by itself", () => {
-  const shown = planView({ ...state, progress: { ...progress, set: undefined } }, now, "metric");
+  const shown = planView({...state, progress: {...progress, set: undefined}}, now, "metric");
   assert.deepEqual([shown.set, shown.canComplete, shown.isComplete], ["All sets done", false, false]);
 });
 
 test("a prescription names what is prescribed", () => {
-  assert.equal(prescription({ repetitions: 1 }, "metric"), "1 repetition");
-  assert.equal(prescription({ weight: 24, time: 40 }, "metric"), "24 kg, 00:40");
-  assert.equal(prescription({ repetitions: 5, weight: 100 }, "imperial"), "5 × 220.5 lb");
+  assert.equal(prescription({repetitions: 1}, "metric"), "1 repetition");
+  assert.equal(prescription({weight: 24, time: 40}, "metric"), "24 kg, 00:40");
+  assert.equal(prescription({repetitions: 5, weight: 100}, "imperial"), "5 × 220.5 lb");
   assert.equal(prescription({}, "metric"), "");
 });

@@ -14,8 +14,11 @@ class Bus:
     def __init__(self, world):
         self.messages, self.world = [], world
         self.process = subprocess.Popen(
-            ["mosquitto_sub", "-p", str(world.port), "-q", "1", "-t", "#", "-F", "%t %p"], stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True)
+            ["mosquitto_sub", "-p", str(world.port), "-q", "1", "-t", "#", "-F", "%t %p"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):

@@ -74,7 +74,9 @@ def finished(site, session, press, around, *pages):
         wait(lambda: stored(page) == [], "the press is answered")
     ends = {state["endedAt"] for state in site.bus.of(session, "state") if "endedAt" in state}
     assert len(ends) == 1 and around[0] <= min(ends) <= around[1], (ends, around, press)
-    commands = {(command["id"], command["at"]) for command in site.bus.of(session, "command") if command["type"] == "end"}
+    commands = {
+        (command["id"], command["at"]) for command in site.bus.of(session, "command") if command["type"] == "end"
+    }
     assert {id for id, _ in commands} <= {press["id"]} and len(commands) <= 1, (commands, press)
     assert all(reply["ok"] for reply in site.bus.replies(press["id"]))
     for page in pages:
@@ -202,8 +204,13 @@ def presses(world):
     with chromium() as browser:
         site = Site(world, browser)
         for scenario in (
-            engine_stopped, engine_and_dashboard_killed, dashboard_stopped, dashboard_killed_and_clock_stepped, broker_killed,
-            network_swallows, clock_is_wrong,
+            engine_stopped,
+            engine_and_dashboard_killed,
+            dashboard_stopped,
+            dashboard_killed_and_clock_stepped,
+            broker_killed,
+            network_swallows,
+            clock_is_wrong,
         ):
             begun = time.monotonic()
             scenario(site)

@@ -30,7 +30,11 @@ def killed_and_stopped(world):
     draw = random.Random(world.seed)
     world.start_broker()
     bus = Bus(world)
-    victims = {"broker": world.broker, "engine": world.start_service("session-engine"), "dashboard": world.start_dashboard()}
+    victims = {
+        "broker": world.broker,
+        "engine": world.start_service("session-engine"),
+        "dashboard": world.start_dashboard(),
+    }
     person = Person(victims["dashboard"]).logged_in()
     every = [(victim, fault) for victim in victims for fault in ("kill", "freeze")]
     faults = draw.sample(every, len(every)) + [draw.choice(every) for _ in range(2)]
@@ -163,7 +167,9 @@ def silent_broker(world):
         assert time.monotonic() - begun < 30, time.monotonic() - begun
         assert time.time() - 3 < away[0]["since"] <= time.time()
         proxy.swallow()
-        reply = wait(lambda: (answer := person.post(path, press)).status == 200 and answer.body, "the press is answered")
+        reply = wait(
+            lambda: (answer := person.post(path, press)).status == 200 and answer.body, "the press is answered"
+        )
         assert abs(json.loads(reply)["reply"]["at"] - press["at"]) < 0.001
         wait(lambda: stream.of("bus")[-1]["connected"], "the connection returns")
         wait(lambda: metric(dashboard, "pending_presses") == 0, "nothing is pending")

@@ -44,7 +44,9 @@ class Viewer:
             client = secure(client, "h2")
             # Without window the server may send headers alone. With it TCP's window stops the server.
             window = 0 if kind == "http2 without window" else (1 << 31) - 1
-            client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"\x00\x04" + window.to_bytes(4, "big")))
+            client.sendall(
+                b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"\x00\x04" + window.to_bytes(4, "big"))
+            )
             if window:
                 client.sendall(frame(8, 0, 0, ((1 << 31) - 1 - 65535).to_bytes(4, "big")))
             head = b"\x82\x87\x04" + text(path) + b"\x01" + text("127.0.0.1") + b"\x00" + text("cookie") + text(cookie)

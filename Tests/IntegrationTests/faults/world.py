@@ -53,8 +53,13 @@ class Process:
     def start(self):
         with open(self.log, "ab") as output:
             self.process = subprocess.Popen(
-                self.command, env=self.environment, cwd=self.log.parent, stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT)
+                self.command,
+                env=self.environment,
+                cwd=self.log.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
         if self.port:
             wait(lambda: accepts(self.port) or self.process.poll() is not None, f"{self.log.stem} listens")
 
@@ -97,28 +102,42 @@ class World:
 
     def start_broker(self, lines=("allow_anonymous true", "user root")):
         configuration = self.folder / "mosquitto.conf"
-        more = ["persistence false", "max_inflight_messages 10000", "max_queued_messages 100000", "set_tcp_nodelay true"]
+        more = [
+            "persistence false",
+            "max_inflight_messages 10000",
+            "max_queued_messages 100000",
+            "set_tcp_nodelay true",
+        ]
         configuration.write_text("\n".join([f"listener {self.port} 127.0.0.1", *more, *lines, ""]))
         configuration.chmod(0o644)
         self.broker = self.run("mosquitto", ["mosquitto", "-c", configuration], port=self.port)
 
     def start_broker_with_accounts(self, people):
         """A broker with the installation's plugin and rules."""
-        self.passwords = {name: secrets.token_hex(12) for name in [*people, "_session-engine", "_dashboard", "_operator"]}
+        self.passwords = {
+            name: secrets.token_hex(12) for name in [*people, "_session-engine", "_dashboard", "_operator"]
+        }
         (self.folder / "passwords").write_text("".join(f"{name}:{word}\n" for name, word in self.passwords.items()))
         subprocess.run(["mosquitto_passwd", "-U", self.folder / "passwords"], check=True)
         (self.folder / "access.conf").write_text((ROOT / "compose/access.conf").read_text())
         (self.folder / "viewers").touch()
         subprocess.run(
-            ["bash", "-c", 'source compose/common.sh; build_plugin "$1"', "bash", self.folder], cwd=ROOT, check=True)
+            ["bash", "-c", 'source compose/common.sh; build_plugin "$1"', "bash", self.folder], cwd=ROOT, check=True
+        )
         for name in ("passwords", "access.conf", "viewers"):
             (self.folder / name).chmod(0o644)
         for name, word in self.passwords.items():
             (self.folder / name).write_text(word)
             (self.folder / name).chmod(0o600)
-        self.start_broker([
-            "allow_anonymous false", f"acl_file {self.folder}/access.conf", f"plugin {self.folder}/pacebus_plugin.so",
-            f"plugin_opt_passwords {self.folder}/passwords", f"plugin_opt_viewers {self.folder}/viewers"])
+        self.start_broker(
+            [
+                "allow_anonymous false",
+                f"acl_file {self.folder}/access.conf",
+                f"plugin {self.folder}/pacebus_plugin.so",
+                f"plugin_opt_passwords {self.folder}/passwords",
+                f"plugin_opt_viewers {self.folder}/viewers",
+            ]
+        )
 
     def start_service(self, service, name=None, *, broker=None, arguments=(), store=None, port=None):
         account = f"_{service}"
@@ -135,9 +154,29 @@ class World:
         if tls:
             certificate, key = self.folder / "server.crt", self.folder / "server.key"
             subprocess.run(
-                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
-                 "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
-                check=True, capture_output=True)
+                [
+                    "openssl",
+                    "req",
+                    "-x509",
+                    "-newkey",
+                    "ec",
+                    "-pkeyopt",
+                    "ec_paramgen_curve:P-256",
+                    "-nodes",
+                    "-days",
+                    "1",
+                    "-subj",
+                    "/CN=127.0.0.1",
+                    "-addext",
+                    "subjectAltName=IP:127.0.0.1",
+                    "-keyout",
+                    key,
+                    "-out",
+                    certificate,
+                ],
+                check=True,
+                capture_output=True,
+            )
             arguments += ["--tls-cert-file", certificate, "--tls-key-file", key]
         process = self.start_service("dashboard", name, arguments=arguments, port=port, **more)
         process.health, process.tls = health, tls

@@ -26,7 +26,9 @@ def der_integer(data):
 def make(path):
     subprocess.run(
         ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path],
-        check=True, capture_output=True)
+        check=True,
+        capture_output=True,
+    )
     os.chmod(path, 0o600)
 
 
@@ -43,8 +45,10 @@ def check(path, token):
         with open(der, "wb") as file:
             file.write(bytes([0x30, len(body)]) + body)
         subprocess.run(
-            ["openssl", "dgst", "-sha256", "-verify", public, "-signature", der, signed], check=True,
-            capture_output=True)
+            ["openssl", "dgst", "-sha256", "-verify", public, "-signature", der, signed],
+            check=True,
+            capture_output=True,
+        )
     print(json.dumps({"header": json.loads(decode(head)), "claims": json.loads(decode(claims))}))
 
 

@@ -1,8 +1,8 @@
 // The people of Home: `receive` takes events, `cards` and `arrange` say who is shown and where. No DOM, no clock.
 
-import { date, day } from "./format.js";
-import { freshness, battery, noSession, receive as receiveSession } from "./session.js";
-import { isOlder } from "./stream.js";
+import {date, day} from "./format.js";
+import {freshness, battery, noSession, receive as receiveSession} from "./session.js";
+import {isOlder} from "./stream.js";
 
 /**
  * @typedef {object} Card
@@ -18,7 +18,7 @@ import { isOlder } from "./stream.js";
  */
 
 /** @returns {People} */
-export const noPeople = () => ({ sessions: {}, currents: {} });
+export const noPeople = () => ({sessions: {}, currents: {}});
 
 const unfinished = ["preparing", "active", "paused", "suspended"];
 const silentAfter = 60;
@@ -27,19 +27,20 @@ const lifetime = 48 * 3600e3;
 const canceledLimit = 3;
 
 /** @param {People} people @param {string} name @param {any} data @param {number} now @returns {People} */
-export function receive(people, name, { user, session, payload }, now) {
+export function receive(people, name, {user, session, payload}, now) {
   if (name === "current") {
     if (isOlder(people.currents[user], payload)) return people;
-    return { ...people, currents: { ...people.currents, [user]: payload } };
+    return {...people, currents: {...people.currents, [user]: payload}};
   }
   if (!session) return people;
-  const card = people.sessions[session] ?? { user, session, shown: noSession() };
+  const card = people.sessions[session] ?? {user, session, shown: noSession()};
   /** @type {Record<string, Card>} */
-  const next = { ...people.sessions, [session]: { ...card, shown: receiveSession(card.shown, name, payload, now) } };
-  for (const [id, { shown }] of Object.entries(next)) {
-    if (!unfinished.includes(shown.state?.status) && (shown.state?.revision ?? now * 1000) < now * 1000 - lifetime) delete next[id];
+  const next = {...people.sessions, [session]: {...card, shown: receiveSession(card.shown, name, payload, now)}};
+  for (const [id, {shown}] of Object.entries(next)) {
+    if (!unfinished.includes(shown.state?.status) && (shown.state?.revision ?? now * 1000) < now * 1000 - lifetime)
+      delete next[id];
   }
-  return { ...people, sessions: next };
+  return {...people, sessions: next};
 }
 
 /**
@@ -47,10 +48,11 @@ export function receive(people, name, { user, session, payload }, now) {
  *
  * @param {People} people @param {string[]} users @returns {People}
  */
-export function only({ sessions, currents }, users) {
+export function only({sessions, currents}, users) {
   /** @param {Record<string, any>} all @param {(entry: [string, any]) => string} userOf */
-  const kept = (all, userOf) => Object.fromEntries(Object.entries(all).filter((entry) => users.includes(userOf(entry))));
-  return { sessions: kept(sessions, ([, card]) => card.user), currents: kept(currents, ([user]) => user) };
+  const kept = (all, userOf) =>
+    Object.fromEntries(Object.entries(all).filter((entry) => users.includes(userOf(entry))));
+  return {sessions: kept(sessions, ([, card]) => card.user), currents: kept(currents, ([user]) => user)};
 }
 
 /**
@@ -58,7 +60,7 @@ export function only({ sessions, currents }, users) {
  *
  * @param {Card} card @param {People} people @param {number} now
  */
-function isShown({ user, session, shown: { state } }, { currents }, now) {
+function isShown({user, session, shown: {state}}, {currents}, now) {
   if (!state || state.status === "deleted" || state.status === "canceled") return false;
   if (unfinished.includes(state.status)) return currents[user]?.session?.toLowerCase() === session;
   return state.status === "saving" || day(state.endedAt ?? 0, state.timeZone) === day(now, state.timeZone);
@@ -73,11 +75,12 @@ export function cards(people, now) {
   /** @type {Record<string, Card>} */
   const found = {};
   /** @param {Card} card */
-  const end = ({ shown: { state } }) => (unfinished.includes(state.status) ? Infinity : state.endedAt ?? 0);
+  const end = ({shown: {state}}) => (unfinished.includes(state.status) ? Infinity : state.endedAt ?? 0);
   for (const card of Object.values(people.sessions)) {
     if (!isShown(card, people, now)) continue;
     const other = found[card.user];
-    if (!other || end(card) > end(other) || (end(card) === end(other) && card.session > other.session)) found[card.user] = card;
+    if (!other || end(card) > end(other) || (end(card) === end(other) && card.session > other.session))
+      found[card.user] = card;
   }
   return Object.values(found);
 }
@@ -87,12 +90,18 @@ export function cards(people, now) {
  *
  * @param {People} people @param {string} user
  */
-export function canceled({ sessions }, user) {
-  return Object.values(sessions).filter((card) => card.user === user && card.shown.state?.status === "canceled")
-    .map(({ session, shown: { state } }) => ({ session, state })).filter(({ state }) => state.segments.length > 0)
-    .sort((a, b) => b.state.revision - a.state.revision).slice(0, canceledLimit)
-    .map(({ session, state: { name, activity, endReason, startedAt, timeZone } }) =>
-      ({ session, text: `${titleOf(activity, name)} ${endReason === "expired" ? "expired" : "was discarded"}`, date: date(startedAt ?? 0, timeZone) }));
+export function canceled({sessions}, user) {
+  return Object.values(sessions)
+    .filter((card) => card.user === user && card.shown.state?.status === "canceled")
+    .map(({session, shown: {state}}) => ({session, state}))
+    .filter(({state}) => state.segments.length > 0)
+    .sort((a, b) => b.state.revision - a.state.revision)
+    .slice(0, canceledLimit)
+    .map(({session, state: {name, activity, endReason, startedAt, timeZone}}) => ({
+      session,
+      text: `${titleOf(activity, name)} ${endReason === "expired" ? "expired" : "was discarded"}`,
+      date: date(startedAt ?? 0, timeZone)
+    }));
 }
 
 /**
@@ -100,7 +109,7 @@ export function canceled({ sessions }, user) {
  *
  * @param {Card} card @param {number} now
  */
-export function rank({ shown: { state, heardAt } }, now) {
+export function rank({shown: {state, heardAt}}, now) {
   if (state.status === "active") return now - Math.max(heardAt ?? 0, begun(state)) > silentAfter ? 0 : 2;
   if (state.status === "paused" || state.status === "suspended") return 1;
   return state.status === "preparing" ? 2 : 3;
@@ -111,12 +120,13 @@ export function rank({ shown: { state, heardAt } }, now) {
  *
  * @param {any} state
  */
-const begun = ({ segments = [], startedAt = 0, isLive }) => (isLive ? segments[segments.length - 1]?.[0] ?? startedAt : 0);
+const begun = ({segments = [], startedAt = 0, isLive}) =>
+  (isLive ? segments[segments.length - 1]?.[0] ?? startedAt : 0);
 
 /** @param {Card[]} list @param {number} now the order of the list, sorted @returns {string[]} users */
-export const sorted = (list, now) =>
-  list.map((card) => ({ user: card.user, rank: rank(card, now) })).sort((a, b) => a.rank - b.rank || (a.user < b.user ? -1 : 1))
-    .map(({ user }) => user);
+export const sorted = (list, now) => list.map((card) => ({user: card.user, rank: rank(card, now)}))
+                                       .sort((a, b) => a.rank - b.rank || (a.user < b.user ? -1 : 1))
+                                       .map(({user}) => user);
 
 /**
  * Cards stay where they are until they are sorted again; new ones follow.
@@ -124,8 +134,8 @@ export const sorted = (list, now) =>
  * @param {string[]} order @param {Card[]} list @param {number} now @returns {string[]} users
  */
 export function arrange(order, list, now) {
-  const users = new Set(list.map(({ user }) => user));
-  return [...order.filter((user) => users.has(user)), ...sorted(list.filter(({ user }) => !order.includes(user)), now)];
+  const users = new Set(list.map(({user}) => user));
+  return [...order.filter((user) => users.has(user)), ...sorted(list.filter(({user}) => !order.includes(user)), now)];
 }
 
 const words = ["silent", "paused", "live", "finished today"];
@@ -141,7 +151,7 @@ export function summary(list, now) {
 }
 
 /** @param {Card} card @param {number} now @returns {Trouble} */
-export function trouble({ shown }, now) {
+export function trouble({shown}, now) {
   if (!unfinished.includes(shown.state.status)) return "";
   if (freshness(shown, now).signal === "silent" && now - begun(shown.state) > 15) return "silent";
   return battery(shown.metrics)?.isLow ? "battery" : "";
@@ -157,13 +167,21 @@ export function alerts(before, list, now) {
   const troubles = Object.fromEntries(list.map((card) => [card.user, trouble(card, now)]));
   const fresh = before ? Object.keys(troubles).filter((user) => troubles[user] && troubles[user] !== before[user]) : [];
   // A weak battery alone is no news after silence.
-  return { troubles, fresh: fresh.filter((user) => !(troubles[user] === "battery" && before?.[user] === "silent")) };
+  return {troubles, fresh: fresh.filter((user) => !(troubles[user] === "battery" && before?.[user] === "silent"))};
 }
 
 /** @type {Record<string, string>} */
 const titles = {
-  running: "Running", walking: "Walking", hiking: "Hiking", cycling: "Cycling", rowing: "Rowing", swimming: "Swimming",
-  traditionalStrength: "Strength", functionalStrength: "Functional", hiit: "HIIT", other: "Other",
+  running: "Running",
+  walking: "Walking",
+  hiking: "Hiking",
+  cycling: "Cycling",
+  rowing: "Rowing",
+  swimming: "Swimming",
+  traditionalStrength: "Strength",
+  functionalStrength: "Functional",
+  hiit: "HIIT",
+  other: "Other",
 };
 
 /**

@@ -1,6 +1,6 @@
 // Presses: kept in localStorage until the engine's answer, and sent again under the same id.
 
-import { serverClock } from "./stream.js";
+import {serverClock} from "./stream.js";
 
 /**
  * @typedef {object} Press
@@ -21,14 +21,38 @@ import { serverClock } from "./stream.js";
 
 /** @type {Record<string, string>} */
 const pendingWords = {
-  start: "Starting…", pause: "Pausing…", resume: "Resuming…", lap: "Lap…", end: "Ending…", discard: "Discarding…",
-  recover: "Recovering…", suspend: "Saving for later…", completeSet: "Completing the set…", uncompleteSet: "Undoing…",
-  skipExercise: "Skipping…", flagPain: "Noting pain…", swapExercise: "Swapping…", adjustDifficulty: "Adjusting…",
-  goTo: "Changing the exercise…", setPresentationMode: "Changing the view…",
-  create: "Creating the run…", accept: "Accepting…", decline: "Declining…", confirm: "Confirming…", begin: "Beginning…",
-  cancel: "Canceling…", leave: "Leaving…", keepWaiting: "Waiting on…",
-  invite: "Inviting…", remove: "Removing…", share: "Saving what you share…", addContact: "Adding…", removeContact: "Removing…",
-  block: "Blocking…", unblock: "Unblocking…", setInvites: "Saving…",
+  start: "Starting…",
+  pause: "Pausing…",
+  resume: "Resuming…",
+  lap: "Lap…",
+  end: "Ending…",
+  discard: "Discarding…",
+  recover: "Recovering…",
+  suspend: "Saving for later…",
+  completeSet: "Completing the set…",
+  uncompleteSet: "Undoing…",
+  skipExercise: "Skipping…",
+  flagPain: "Noting pain…",
+  swapExercise: "Swapping…",
+  adjustDifficulty: "Adjusting…",
+  goTo: "Changing the exercise…",
+  setPresentationMode: "Changing the view…",
+  create: "Creating the run…",
+  accept: "Accepting…",
+  decline: "Declining…",
+  confirm: "Confirming…",
+  begin: "Beginning…",
+  cancel: "Canceling…",
+  leave: "Leaving…",
+  keepWaiting: "Waiting on…",
+  invite: "Inviting…",
+  remove: "Removing…",
+  share: "Saving what you share…",
+  addContact: "Adding…",
+  removeContact: "Removing…",
+  block: "Blocking…",
+  unblock: "Unblocking…",
+  setInvites: "Saving…",
 };
 const repeatAfter = 5;
 const silenceAfter = 10;
@@ -38,7 +62,7 @@ const retries = [1, 2, 5, 10, 20];
 const notStored = "The server cannot store your press now. It is kept here and sent again.";
 
 /** @param {Press} press */
-const serviceOf = ({ path }) => (path.startsWith("/virtual-runs/") ? "virtual-run" : "session-engine");
+const serviceOf = ({path}) => (path.startsWith("/virtual-runs/") ? "virtual-run" : "session-engine");
 
 /** @param {Press} press @param {number} now milliseconds */
 export const isUnanswered = (press, now) => press.notice !== undefined || now - press.pressedAt > silenceAfter * 1000;
@@ -57,17 +81,17 @@ export function pendingText(press, now) {
  * @param {Press} press @param {number} now
  */
 export const body = (press, now) =>
-  ({ ...press.fields, id: press.id, type: press.type, at: press.at, age: Math.max(0, (now - press.pressedAt) / 1000) });
+  ({...press.fields, id: press.id, type: press.type, at: press.at, age: Math.max(0, (now - press.pressedAt) / 1000)});
 
 /** @param {number} status @param {any} data @param {number} retryAfter seconds @returns {Answer} */
 export function answer(status, data, retryAfter) {
-  if (status === 401) return { kind: "login" };
-  if (status === 202) return { kind: "pending" };
-  if (status === 429 || status >= 500) return { kind: "later", seconds: retryAfter || repeatAfter };
+  if (status === 401) return {kind: "login"};
+  if (status === 202) return {kind: "pending"};
+  if (status === 429 || status >= 500) return {kind: "later", seconds: retryAfter || repeatAfter};
   // A proxy's own page has this status too.
-  if (status === 200) return data?.done === true ? { kind: "done" } : { kind: "later", seconds: repeatAfter };
+  if (status === 200) return data?.done === true ? {kind: "done"} : {kind: "later", seconds: repeatAfter};
   const refused = data?.refused?.message ?? data?.refused?.error?.message ?? data?.error?.message;
-  return { kind: "refused", message: refused ?? `The server refused the press with status ${status}.` };
+  return {kind: "refused", message: refused ?? `The server refused the press with status ${status}.`};
 }
 
 /** A random UUID; `crypto.randomUUID` exists over TLS and on loopback only. */
@@ -113,8 +137,8 @@ export class Presses {
 
   /** @returns {Press[]} */
   get all() {
-    const unstored = new Set(this.unstored.map(({ id }) => id));
-    return [...this.#stored.filter(({ id }) => !unstored.has(id)), ...this.unstored];
+    const unstored = new Set(this.unstored.map(({id}) => id));
+    return [...this.#stored.filter(({id}) => !unstored.has(id)), ...this.unstored];
   }
 
   /** @returns {Press[]} */
@@ -143,14 +167,10 @@ export class Presses {
    *
    * @param {string} session @returns {Press | undefined}
    */
-  pending(session) {
-    return this.all.find((press) => press.session === session && press.refusal === undefined);
-  }
+  pending(session) { return this.all.find((press) => press.session === session && press.refusal === undefined); }
 
   /** @param {string} session @returns {Press | undefined} */
-  refused(session) {
-    return this.all.find((press) => press.session === session && press.refusal !== undefined);
-  }
+  refused(session) { return this.all.find((press) => press.session === session && press.refusal !== undefined); }
 
   /**
    * Whether the press is taken. While another one is pending, for example of another tab, it is not, and its form stays.
@@ -160,7 +180,7 @@ export class Presses {
   press(type, session, path, fields = {}) {
     // One command at a time: a press is no item of a queue.
     if (this.pending(session)) return false;
-    this.#take({ type, session, path, fields });
+    this.#take({type, session, path, fields});
     return true;
   }
 
@@ -170,13 +190,14 @@ export class Presses {
    * @param {string} session @param {string} path of the session's commands
    */
   withdraw(session, path) {
-    if (this.pending(session)?.type === "start") this.#take({ type: "discard", session, path, fields: {}, isWithdrawal: true });
+    if (this.pending(session)?.type === "start")
+      this.#take({type: "discard", session, path, fields: {}, isWithdrawal: true});
   }
 
   /** @param {Omit<Press, "id" | "pressedAt">} made */
   #take(made) {
-    const press = { id: newID(), pressedAt: Date.now(), at: serverClock.exact, ...made };
-    this.#store([...this.all.filter(({ session }) => session !== press.session), press]);
+    const press = {id: newID(), pressedAt: Date.now(), at: serverClock.exact, ...made};
+    this.#store([...this.all.filter(({session}) => session !== press.session), press]);
     this.#send(press, 0);
   }
 
@@ -186,11 +207,11 @@ export class Presses {
    * @param {any} reply
    */
   replied(reply) {
-    const press = this.all.find(({ id }) => id === reply.id);
+    const press = this.all.find(({id}) => id === reply.id);
     if (!press) return;
     const isDone = reply.ok ?? reply.done ?? false;
     const message = reply.error?.message ?? reply.refused?.message ?? "The engine refused the press.";
-    this.#finish(press, isDone ? { kind: "done" } : { kind: "refused", message });
+    this.#finish(press, isDone ? {kind: "done"} : {kind: "refused", message});
   }
 
   /** @param {string} session */
@@ -201,14 +222,14 @@ export class Presses {
   /** @param {Press} press @param {Answer} outcome */
   #finish(press, outcome) {
     // The engine knows no session whose start it never received.
-    if (press.isWithdrawal) outcome = { kind: "done" };
-    const others = this.all.filter(({ id }) => id !== press.id);
-    this.#store(outcome.kind === "refused" ? [...others, { ...press, refusal: outcome.message }] : others);
+    if (press.isWithdrawal) outcome = {kind: "done"};
+    const others = this.all.filter(({id}) => id !== press.id);
+    this.#store(outcome.kind === "refused" ? [...others, {...press, refusal: outcome.message}] : others);
     this.onOutcome(press, outcome);
   }
 
   /** @param {Press} press @param {string | undefined} notice */
-  #note({ id }, notice) {
+  #note({id}, notice) {
     const presses = this.all;
     const press = presses.find((p) => p.id === id);
     if (!press || press.notice === notice) return;
@@ -222,16 +243,20 @@ export class Presses {
    * @param {Press} press @param {number} attempt
    */
   async #send(press, attempt) {
-    if (!this.all.some(({ id, refusal }) => id === press.id && refusal === undefined)) return;
+    if (!this.all.some(({id, refusal}) => id === press.id && refusal === undefined)) return;
     this.sent.add(press.id);
     /** @type {Answer} */
-    let outcome = { kind: "later", seconds: retries[Math.min(attempt, retries.length - 1)] };
+    let outcome = {kind: "later", seconds: retries[Math.min(attempt, retries.length - 1)]};
     const request = new AbortController();
     const timer = setTimeout(() => request.abort(), answerLimit * 1000);
     try {
       const response = await fetch(press.path, {
-        method: "POST", keepalive: true, redirect: "error", headers: { "Content-Type": "application/json" },
-        body: JSON.stringify(body(press, Date.now())), signal: request.signal,
+        method: "POST",
+        keepalive: true,
+        redirect: "error",
+        headers: {"Content-Type": "application/json"},
+        body: JSON.stringify(body(press, Date.now())),
+        signal: request.signal,
       });
       const data = await response.json().catch(() => undefined);
       outcome = answer(response.status, data, Number(response.headers.get("Retry-After")));
@@ -242,7 +267,7 @@ export class Presses {
     clearTimeout(timer);
     const isStored = outcome.kind === "pending" && press.isWithdrawal;
     if (outcome.kind === "done" || outcome.kind === "refused" || isStored) {
-      if (this.all.some(({ id }) => id === press.id)) this.#finish(press, outcome);
+      if (this.all.some(({id}) => id === press.id)) this.#finish(press, outcome);
       return;
     }
     if (outcome.kind === "login") return this.onOutcome(press, outcome);

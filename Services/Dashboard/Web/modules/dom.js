@@ -4,7 +4,8 @@
 export const byID = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /** @param {string} selector @param {ParentNode} [within] @returns {HTMLElement[]} */
-export const all = (selector, within = document) => [...within.querySelectorAll(selector)].map((e) => /** @type {HTMLElement} */ (e));
+export const all =
+  (selector, within = document) => [...within.querySelectorAll(selector)].map((e) => /** @type {HTMLElement} */ (e));
 
 /**
  * What this browser or, over a reload, this tab keeps.
@@ -74,7 +75,7 @@ export function enable(element, isEnabled) {
   const hasFocus = focused() === button;
   if (hasFocus) switchedOff = button;
   button.disabled = !isEnabled;
-  if (isEnabled && hasFocus) button.focus({ preventScroll: true });
+  if (isEnabled && hasFocus) button.focus({preventScroll: true});
 }
 
 const focusable = "a[href], button, input, select, summary";
@@ -91,18 +92,19 @@ export function leave(element) {
   /** @param {Node} other */
   const follows = (other) => element.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING;
   const section = element.parentElement?.closest("section, dialog, .controls, .tools");
-  const next = section && all(focusable, section).find((other) => follows(other) && !element.contains(other) && canFocus(other));
-  if (next) return next.focus({ preventScroll: true });
+  const next =
+    section && all(focusable, section).find((other) => follows(other) && !element.contains(other) && canFocus(other));
+  if (next) return next.focus({preventScroll: true});
   const heading = all("h1, h2").filter((other) => !follows(other) && !element.contains(other) && canFocus(other)).pop();
   if (!heading) return;
   heading.tabIndex = -1;
-  heading.focus({ preventScroll: true });
+  heading.focus({preventScroll: true});
 }
 
 /** @param {string} tag @param {Record<string, any>} [properties] @param {...(Node | string)} children */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
-  const { data = {}, ...others } = properties;
+  const {data = {}, ...others} = properties;
   Object.assign(element, others);
   Object.assign(element.dataset, data);
   element.append(...children);
@@ -134,7 +136,7 @@ export function setList(list, items, build) {
   list.replaceChildren(...items.map(build));
   if (place < 0) return;
   const inside = all(focusable, list).filter(canFocus);
-  if (inside.length > 0) inside[Math.min(place, inside.length - 1)].focus({ preventScroll: true });
+  if (inside.length > 0) inside[Math.min(place, inside.length - 1)].focus({preventScroll: true});
   else leave(list);
 }
 
@@ -144,11 +146,12 @@ export function setList(list, items, build) {
  * @param {HTMLElement} list @param {HTMLElement[]} elements
  */
 export function arrange(list, elements) {
-  if (elements.length === list.children.length && elements.every((element, index) => list.children[index] === element)) return;
+  if (elements.length === list.children.length && elements.every((element, index) => list.children[index] === element))
+    return;
   const held = list.contains(focused()) ? /** @type {HTMLElement} */ (focused()) : undefined;
   list.replaceChildren(...elements);
   if (!held) return;
-  if (held.isConnected) held.focus({ preventScroll: true });
+  if (held.isConnected) held.focus({preventScroll: true});
   else leave(list);
 }
 
@@ -160,7 +163,7 @@ export function hider() {
     /** @template {{ id: string }} Item @param {Item[]} items */
     rest(items) {
       hidden = hidden.filter((id) => items.some((item) => item.id === id));
-      return items.filter(({ id }) => !hidden.includes(id));
+      return items.filter(({id}) => !hidden.includes(id));
     },
     /** @param {string} id */
     hide: (id) => void hidden.push(id),
@@ -176,7 +179,7 @@ export function drawLine(line, text, isRefused, act, label = isRefused ? "Dismis
   line.classList.toggle("refused", isRefused);
   setList(line, text ? [text, ...(label ? [label] : [])] : [], (part) => {
     if (part === text) return make("span", {}, text);
-    const button = make("button", { type: "button" }, part);
+    const button = make("button", {type: "button"}, part);
     button.addEventListener("click", act);
     return button;
   });
@@ -202,7 +205,8 @@ export function setNumber(cell, text) {
  * @param {string} text `8.31 km`, `-- bpm` @param {string} [name] `heart rate`
  */
 export const value = (text, name = "") => (text.startsWith("--")
-  ? [make("span", { ariaHidden: "true" }, text), make("span", { className: "hidden-text" }, `${name} unknown`.trim())] : [text]);
+    ? [make("span", {ariaHidden: "true"}, text), make("span", {className: "hidden-text"}, `${name} unknown`.trim())]
+    : [text]);
 
 /** @param {Element | null | undefined} element @param {string} text @param {string} [name] see `value` */
 export function setValue(element, text, name) {

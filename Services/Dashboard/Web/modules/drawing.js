@@ -9,7 +9,12 @@ const [longestDelay, lateness] = [950, 150];
  * When a page draws, in milliseconds: at `at`, once for all that came. A frame costs more than all else, so one a second shows
  * the clock, the metrics and the position.
  */
-export const noDrawing = { at: Infinity, tickAt: Infinity, metricsAt: -Infinity, interval: Infinity };
+export const noDrawing = {
+  at: Infinity,
+  tickAt: Infinity,
+  metricsAt: -Infinity,
+  interval: Infinity
+};
 
 /**
  * An event came.
@@ -20,8 +25,8 @@ export function drawingAfter(drawing, name, now) {
   // A position goes with the next drawing, if there is one.
   if (name === "route" && drawing.at < Infinity) return drawing;
   const wait = drawing.tickAt - now;
-  const next = { ...drawing, at: wait > 0 && wait <= longestWait ? drawing.tickAt : now };
-  return name === "metrics" ? { ...next, metricsAt: now, interval: now - drawing.metricsAt } : next;
+  const next = {...drawing, at: wait > 0 && wait <= longestWait ? drawing.tickAt : now};
+  return name === "metrics" ? {...next, metricsAt: now, interval: now - drawing.metricsAt} : next;
 }
 
 /**
@@ -32,5 +37,5 @@ export function drawingAfter(drawing, name, now) {
  */
 export function drawingAt(drawing, tickAt, mayDelay) {
   const delay = drawing.metricsAt + drawing.interval + lateness - tickAt;
-  return { ...drawing, tickAt, at: mayDelay && delay > 0 && delay <= longestDelay ? tickAt + delay : tickAt };
+  return {...drawing, tickAt, at: mayDelay && delay > 0 && delay <= longestDelay ? tickAt + delay : tickAt};
 }

@@ -11,7 +11,11 @@ export const metresPerYard = 0.9144;
 const onFoot = ["running", "walking", "hiking"];
 
 /** @type {Text} */
-export const unknown = { number: "--", unit: "", isUnknown: true };
+export const unknown = {
+  number: "--",
+  unit: "",
+  isUnknown: true
+};
 
 /**
  * Half rounds up. Swift rounds alike.
@@ -66,7 +70,8 @@ export function minutes(seconds) {
  *
  * @param {number} seconds
  */
-export const behind = (seconds) => (whole(seconds * 10) < 100 ? `+0:0${decimal(Math.max(0, seconds), 1)}` : `+${minutes(seconds)}`);
+export const behind = (seconds) =>
+  (whole(seconds * 10) < 100 ? `+0:0${decimal(Math.max(0, seconds), 1)}` : `+${minutes(seconds)}`);
 
 /** @type {Record<string, (value: number, options: Options) => Text>} */
 const quantities = {
@@ -74,57 +79,47 @@ const quantities = {
   roughDistance(value, options) {
     if (options.activity === "swimming") return quantities.distance(value, options);
     const isImperial = options.units === "imperial";
-    return { number: decimal(value / (isImperial ? metresPerMile : 1000), 1), unit: isImperial ? "mi" : "km" };
+    return {number: decimal(value / (isImperial ? metresPerMile : 1000), 1), unit: isImperial ? "mi" : "km"};
   },
-  duration: (value) => ({ number: clock(value), unit: "" }),
-  distance(value, { units, activity }) {
+  duration: (value) => ({number: clock(value), unit: ""}),
+  distance(value, {units, activity}) {
     const isImperial = units === "imperial";
     if (activity === "swimming") {
-      return isImperial
-        ? { number: grouped(value / metresPerYard), unit: "yd" }
-        : { number: grouped(value), unit: "m" };
+      return isImperial ? {number: grouped(value / metresPerYard), unit: "yd"} : {number: grouped(value), unit: "m"};
     }
     const length = value / (isImperial ? metresPerMile : 1000);
     const number = whole(length * 100) < 10000 ? decimal(length, 2) : decimal(length, 1);
-    return { number, unit: isImperial ? "mi" : "km" };
+    return {number, unit: isImperial ? "mi" : "km"};
   },
-  pace(value, { units, activity }) {
+  pace(value, {units, activity}) {
     const isImperial = units === "imperial";
     if (activity === "swimming") {
-      return isImperial
-        ? { number: minutes((value * metresPerYard) / 10), unit: "/100 yd" }
-        : { number: minutes(value / 10), unit: "/100 m" };
+      return isImperial ? {number: minutes((value * metresPerYard) / 10), unit: "/100 yd"}
+                        : {number: minutes(value / 10), unit: "/100 m"};
     }
-    return isImperial
-      ? { number: minutes((value * metresPerMile) / 1000), unit: "/mi" }
-      : { number: minutes(value), unit: "/km" };
+    return isImperial ? {number: minutes((value * metresPerMile) / 1000), unit: "/mi"}
+                      : {number: minutes(value), unit: "/km"};
   },
-  speed: (value, { units }) =>
-    units === "imperial"
-      ? { number: decimal((value * 3600) / metresPerMile, 1), unit: "mph" }
-      : { number: decimal(value * 3.6, 1), unit: "km/h" },
-  heartRate: (value) => ({ number: grouped(value), unit: "bpm" }),
-  power: (value) => ({ number: grouped(value), unit: "W" }),
-  energy: (value, { isEstimated }) => ({ number: (isEstimated ? "~" : "") + grouped(value), unit: "kcal" }),
-  cadence(value, { activity = "" }) {
+  speed: (value, {units}) => units === "imperial" ? {number: decimal((value * 3600) / metresPerMile, 1), unit: "mph"}
+                                                  : {number: decimal(value * 3.6, 1), unit: "km/h"},
+  heartRate: (value) => ({number: grouped(value), unit: "bpm"}),
+  power: (value) => ({number: grouped(value), unit: "W"}),
+  energy: (value, {isEstimated}) => ({number: (isEstimated ? "~" : "") + grouped(value), unit: "kcal"}),
+  cadence(value, {activity = ""}) {
     const unit = onFoot.includes(activity) ? "spm" : activity === "cycling" ? "rpm" : "/min";
-    return { number: grouped(value), unit };
+    return {number: grouped(value), unit};
   },
-  height: (value, { units }) =>
-    units === "imperial"
-      ? { number: grouped(value / 0.3048), unit: "ft" }
-      : { number: grouped(value), unit: "m" },
-  weight(value, { units }) {
+  height: (value, {units}) =>
+    units === "imperial" ? {number: grouped(value / 0.3048), unit: "ft"} : {number: grouped(value), unit: "m"},
+  weight(value, {units}) {
     const isImperial = units === "imperial";
     const number = decimal(isImperial ? value / 0.45359237 : value, 1).replace(/\.0$/, "");
-    return { number, unit: isImperial ? "lb" : "kg" };
+    return {number, unit: isImperial ? "lb" : "kg"};
   },
-  temperature: (value, { units }) =>
-    units === "imperial"
-      ? { number: grouped(value * 1.8 + 32), unit: "°F" }
-      : { number: grouped(value), unit: "°C" },
-  share: (value) => ({ number: grouped(value * 100), unit: "%" }),
-  count: (value) => ({ number: grouped(value), unit: "" }),
+  temperature: (value, {units}) =>
+    units === "imperial" ? {number: grouped(value * 1.8 + 32), unit: "°F"} : {number: grouped(value), unit: "°C"},
+  share: (value) => ({number: grouped(value * 100), unit: "%"}),
+  count: (value) => ({number: grouped(value), unit: ""}),
 };
 
 /**
@@ -145,7 +140,7 @@ export function format(quantity, value, options = {}) {
  *
  * @param {Text} text
  */
-export const joined = ({ number, unit }) => (unit ? `${number} ${unit}` : number);
+export const joined = ({number, unit}) => (unit ? `${number} ${unit}` : number);
 
 /**
  * `8 °C · 76 %`.
@@ -162,14 +157,14 @@ export function weather(temperature, humidity, options = {}) {
 function parts(time, zone, options) {
   /** @param {string} timeZone */
   const write = (timeZone) =>
-    new Intl.DateTimeFormat("en-GB", { ...options, timeZone, hourCycle: "h23" }).formatToParts(time * 1000);
+    new Intl.DateTimeFormat("en-GB", {...options, timeZone, hourCycle: "h23"}).formatToParts(time * 1000);
   let written;
   try {
     written = write(zone ?? "UTC");
   } catch {
     written = write("UTC");
   }
-  return Object.fromEntries(written.map(({ type, value }) => [type, value]));
+  return Object.fromEntries(written.map(({type, value}) => [type, value]));
 }
 
 /**
@@ -179,7 +174,12 @@ function parts(time, zone, options) {
  */
 export function date(time, zone) {
   const p = parts(time, zone, {
-    weekday: "short", day: "numeric", month: "numeric", year: "numeric", hour: "2-digit", minute: "2-digit",
+    weekday: "short",
+    day: "numeric",
+    month: "numeric",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
   });
   const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
   return `${p.weekday} ${Number(p.day)} ${months[Number(p.month) - 1]} ${p.year}, ${p.hour}:${p.minute}`;
@@ -191,7 +191,7 @@ export function date(time, zone) {
  * @param {number} time Unix seconds @param {string} [zone]
  */
 export function day(time, zone) {
-  const p = parts(time, zone, { day: "numeric", month: "numeric", year: "numeric" });
+  const p = parts(time, zone, {day: "numeric", month: "numeric", year: "numeric"});
   return `${p.year}-${p.month}-${p.day}`;
 }
 
@@ -201,6 +201,6 @@ export function day(time, zone) {
  * @param {number} time Unix seconds @param {string} [zone]
  */
 export function timeOfDay(time, zone = Intl.DateTimeFormat().resolvedOptions().timeZone) {
-  const p = parts(time, zone, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const p = parts(time, zone, {hour: "2-digit", minute: "2-digit", second: "2-digit"});
   return `${p.hour}:${p.minute}:${p.second}`;
 }

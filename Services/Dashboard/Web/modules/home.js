@@ -1,11 +1,11 @@
 // The page of all whom one may see: a card or a row for each, and a map of all.
 
-import { alerts, arrange, cards as cardsOf, noPeople, only, receive, sorted, summary, titleOf } from "./cards.js";
-import { all, announce, arrange as put, byID, keep, kept, make, setList, setNumber, setText, setValue, show, value } from "./dom.js";
-import { date, format, joined } from "./format.js";
-import { followPage, isSettled, serverNow, units, whenSettled, whenUnitsChange } from "./page.js";
-import { freshness, statusWords, view } from "./session.js";
-import { beep, mayPlay } from "./sound.js";
+import {alerts, arrange, cards as cardsOf, noPeople, only, receive, sorted, summary, titleOf} from "./cards.js";
+import {all, announce, arrange as put, byID, keep, kept, make, setList, setNumber, setText, setValue, show, value} from "./dom.js";
+import {date, format, joined} from "./format.js";
+import {followPage, isSettled, serverNow, units, whenSettled, whenUnitsChange} from "./page.js";
+import {freshness, statusWords, view} from "./session.js";
+import {beep, mayPlay} from "./sound.js";
 
 /** @typedef {import("./cards.js").Card} Card */
 
@@ -24,7 +24,10 @@ let order = [];
 let troubles;
 
 /** What the start of one's own workout adds, in start.js: most who watch others have none. */
-export const own = { drawn: () => {}, replied: (/** @type {any} */ _) => {} };
+export const own = {
+  drawn: () => {},
+  replied: (/** @type {any} */ _) => {}
+};
 /** The newest of everyone. */
 export const everyone = () => known;
 
@@ -38,7 +41,8 @@ let begunAt = 0;
 let heardAt = 0;
 let isBrokerConnected = true;
 
-const names = ["seen", "state", "metrics", "route", "current", "workout", "services", "reply", "profile", "bus", "beat"];
+const names =
+  ["seen", "state", "metrics", "route", "current", "workout", "services", "reply", "profile", "bus", "beat"];
 followPage("/events", names, (name, data) => {
   heardAt = performance.now() / 1000;
   if (name === "reply") return own.replied(data);
@@ -58,7 +62,7 @@ followPage("/events", names, (name, data) => {
  *
  * @param {{ users: string[], week: string }} seen
  */
-function see({ users, week }) {
+function see({users, week}) {
   if (users.join(" ") === people.join(" ")) return;
   people = users;
   known = only(known, users);
@@ -124,20 +128,22 @@ function draw() {
   show(document.getElementById("connect"), shown.length === 0);
   // Who sees several has them from the first card on: a second one moves nothing.
   show(byID("card-tools"), shown.length > (people.length > 2 ? 0 : 1));
-  drawMap(inOrder.filter(({ user }) => user.includes(wanted)), now);
+  drawMap(inOrder.filter(({user}) => user.includes(wanted)), now);
   alert(shown, now);
 }
 
 /** @param {Card} card @param {number} now */
-function texts({ shown }, now) {
-  const { state, workout } = shown;
+function texts({shown}, now) {
+  const {state, workout} = shown;
   const next = view(shown, now, units());
   const fresh = freshness(shown, now);
-  const options = { units: units(), activity: next.activity };
-  const rate = [...next.main, ...next.more].find(({ key }) => key === "heartRate")?.text;
+  const options = {units: units(), activity: next.activity};
+  const rate = [...next.main, ...next.more].find(({key}) => key === "heartRate")?.text;
   const isOver = state.status === "completed" || state.status === "saving";
   return {
-    activity: next.activity ?? "", status: next.status ?? "", signal: fresh.signal,
+    activity: next.activity ?? "",
+    status: next.status ?? "",
+    signal: fresh.signal,
     statusText: fresh.text || statusWords[next.status ?? ""],
     name: titleOf(next.activity ?? "", next.name ?? ""),
     duration: joined(workout ? format("duration", workout.activeDuration) : next.main[0].text),
@@ -154,7 +160,10 @@ function texts({ shown }, now) {
  *
  * @type {Record<string, Map<string, HTMLElement>>}
  */
-const made = { card: new Map(), row: new Map() };
+const made = {
+  card: new Map(),
+  row: new Map()
+};
 
 /** @param {string} kind @param {string} user @param {() => HTMLElement} build */
 function element(kind, user, build) {
@@ -164,27 +173,28 @@ function element(kind, user, build) {
 }
 
 /** @param {string} key @param {string} tag @param {string} className */
-const field = (key, tag = "span", className = "value") => make(tag, { className, data: { card: key } });
+const field = (key, tag = "span", className = "value") => make(tag, {className, data: {card: key}});
 
-const chips = () => make("span", { className: "chips" }, field("battery", "span", "chip low"), field("status", "span", "chip"));
-
-/** @param {Card} card */
-const cardOf = ({ user }) => element("card", user, () =>
-  make("li", { className: "card", data: { user } }, make("a", {},
-    make("span", { className: "card-head" }, make("strong", { className: "card-user" }, user), chips()),
-    field("name", "span", "card-name"),
-    make("span", { className: "card-values" }, field("duration"), field("distance"), field("heartRate")))));
+const chips = () =>
+  make("span", {className: "chips"}, field("battery", "span", "chip low"), field("status", "span", "chip"));
 
 /** @param {Card} card */
-const rowOf = ({ user }) => element("row", user, () => {
+const cardOf = ({user}) => element("card", user,
+  () => make("li", {className: "card", data: {user}},
+    make("a", {}, make("span", {className: "card-head"}, make("strong", {className: "card-user"}, user), chips()),
+      field("name", "span", "card-name"),
+      make("span", {className: "card-values"}, field("duration"), field("distance"), field("heartRate")))));
+
+/** @param {Card} card */
+const rowOf = ({user}) => element("row", user, () => {
   const head = make("th", {}, make("a", {}, user), chips(), field("name", "small", "row-name"));
   head.setAttribute("scope", "row");
-  return make("tr", { data: { user } }, head, field("duration", "td"), field("distance", "td"), field("heartRate", "td"));
+  return make("tr", {data: {user}}, head, field("duration", "td"), field("distance", "td"), field("heartRate", "td"));
 });
 
 /** @param {HTMLElement} element @param {Card} card @param {Texts} next */
-function drawElement(element, { user, session }, next) {
-  Object.assign(element.dataset, { activity: next.activity, status: next.status });
+function drawElement(element, {user, session}, next) {
+  Object.assign(element.dataset, {activity: next.activity, status: next.status});
   element.classList.toggle("silent", next.signal === "silent");
   const link = /** @type {HTMLAnchorElement} */ (element.querySelector("a"));
   const path = `/live/${user}/${session}`;
@@ -238,12 +248,18 @@ function drawMap(cards, now) {
   const isOn = root.dataset.map === "on" && cards.length > 0;
   byID("map-toggle").setAttribute("aria-pressed", String(root.dataset.map === "on"));
   if (!isOn && !map) return;
-  const placed = cards.flatMap(({ user, session, shown }) => {
-    const { la, lo } = shown.route ?? {};
+  const placed = cards.flatMap(({user, session, shown}) => {
+    const {la, lo} = shown.route ?? {};
     if (la === undefined || lo === undefined || shown.state.status === "completed") return [];
     // Moves of less than a metre or so are noise.
     const place = /** @type {[number, number]} */ ([Math.round(la * 1e5) / 1e5, Math.round(lo * 1e5) / 1e5]);
-    return [{ user, href: `/live/${user}/${session}`, activity: shown.state.activity, isSilent: freshness(shown, now).signal === "silent", place }];
+    return [{
+      user,
+      href: `/live/${user}/${session}`,
+      activity: shown.state.activity,
+      isSilent: freshness(shown, now).signal === "silent",
+      place
+    }];
   });
   show(byID("map-empty"), placed.length === 0);
   if (map) map.show(placed);
@@ -253,13 +269,13 @@ function drawMap(cards, now) {
 /** The map's code and styles are loaded when they are wanted. */
 async function loadMap() {
   isLoading = true;
-  const styles = make("link", { rel: "stylesheet", href: new URL("../leaflet/leaflet.css", import.meta.url).href });
+  const styles = make("link", {rel: "stylesheet", href: new URL("../leaflet/leaflet.css", import.meta.url).href});
   // The page's own rules come after Leaflet's.
   const sheet = document.querySelector("link[rel='stylesheet']");
-  const isStyled = new Promise((resolve) => Object.assign(styles, { onload: resolve, onerror: resolve }));
+  const isStyled = new Promise((resolve) => Object.assign(styles, {onload: resolve, onerror: resolve}));
   sheet?.before(styles);
   try {
-    const [{ PeopleMap }] = await Promise.all([import("./people-map.js"), isStyled]);
+    const [{PeopleMap}] = await Promise.all([import("./people-map.js"), isStyled]);
     const made = new PeopleMap(byID("map-box"), main.dataset.tiles);
     map = made;
     byID("recenter").addEventListener("click", () => made.recenter());
@@ -279,7 +295,7 @@ let audio;
 for (const box of boxes) {
   box.checked = (kept("pacebus.alerts") ?? "").split(" ").includes(box.value);
   box.addEventListener("change", () => {
-    keep("pacebus.alerts", boxes.filter(({ checked }) => checked).map(({ value }) => value).join(" "));
+    keep("pacebus.alerts", boxes.filter(({checked}) => checked).map(({value}) => value).join(" "));
     prepareSound();
   });
 }
@@ -288,7 +304,7 @@ prepareSound();
 
 /** Browsers allow sound after a press on the page only. */
 function prepareSound() {
-  const isWanted = boxes.some(({ checked }) => checked);
+  const isWanted = boxes.some(({checked}) => checked);
   if (isWanted && mayPlay()) {
     audio ??= new AudioContext();
     audio.resume().then(drawSound, () => {});
@@ -297,7 +313,7 @@ function prepareSound() {
 }
 
 function drawSound() {
-  const isWanted = boxes.some(({ checked }) => checked);
+  const isWanted = boxes.some(({checked}) => checked);
   const isAllowed = audio?.state === "running";
   setText(byID("alerts-text"), !isWanted ? "Alerts" : isAllowed ? "Alerts on" : "Press for alerts");
   byID("alerts-summary").classList.toggle("on", isWanted && isAllowed);
@@ -306,11 +322,11 @@ function drawSound() {
 /** @param {Card[]} cards @param {number} now */
 function alert(cards, now) {
   if (!isHearing()) return;
-  const { troubles: next, fresh } = alerts(troubles, cards, now);
+  const {troubles: next, fresh} = alerts(troubles, cards, now);
   troubles = next;
   if (fresh.length === 0) return;
   announce(fresh.map((user) => `${user}: ${next[user] === "silent" ? "no signal" : "low battery"}`).join(", "));
-  const isWanted = fresh.some((user) => boxes.some(({ value, checked }) => checked && value === next[user]));
+  const isWanted = fresh.some((user) => boxes.some(({value, checked}) => checked && value === next[user]));
   if (!isWanted || audio?.state !== "running") return;
   beep(audio);
 }
@@ -341,7 +357,7 @@ function askSoon(delay) {
 async function loadRecent() {
   isAsking = false;
   try {
-    const response = await fetch("/recent", { cache: "no-store" });
+    const response = await fetch("/recent", {cache: "no-store"});
     if (!response.ok) return;
     recent = await response.json();
     drawRecent();
@@ -353,23 +369,25 @@ async function loadRecent() {
 function drawRecent() {
   if (!recentBox) return;
   if (!recent) return askSoon(0);
-  const options = { units: units() };
+  const options = {units: units()};
   for (const cell of all(".cell", byID("week"))) {
     const key = /** @type {"count" | "duration" | "distance"} */ (cell.dataset.key);
     setNumber(/** @type {HTMLElement} */ (cell.querySelector("dd")), format(key, recent[key], options));
   }
   show(byID("latest-box"), recent.latest.length > 0);
-  setList(byID("latest"), recent.latest.map((/** @type {any} */ workout) => ({ ...workout, ...options })), latestRow);
+  setList(byID("latest"), recent.latest.map((/** @type {any} */ workout) => ({...workout, ...options})), latestRow);
 }
 
 /** @param {any} workout */
-function latestRow({ user, session, totals, units: shown }) {
-  const options = { units: shown, activity: totals.activity };
+function latestRow({user, session, totals, units: shown}) {
+  const options = {units: shown, activity: totals.activity};
   const name = titleOf(totals.activity, totals.name);
-  const head = make("th", {}, make("a", { href: `/live/${user}/${session.toLowerCase()}` }, people.length > 1 ? `${user} · ${name}` : name), " ",
+  const head = make("th", {},
+    make("a", {href: `/live/${user}/${session.toLowerCase()}`}, people.length > 1 ? `${user} · ${name}` : name), " ",
     make("small", {}, date(totals.startedAt ?? totals.endedAt ?? 0, totals.timeZone)));
   head.setAttribute("scope", "row");
-  return make("tr", { data: { activity: totals.activity } }, head, make("td", {}, ...value(joined(format("duration", totals.activeDuration)))),
+  return make("tr", {data: {activity: totals.activity}}, head,
+    make("td", {}, ...value(joined(format("duration", totals.activeDuration)))),
     make("td", {}, ...value(joined(format("distance", totals.distance, options)))));
 }
 

@@ -1,6 +1,6 @@
 // The numbered marks of whole kilometres or miles on a route.
 
-import { distance } from "./route.js";
+import {distance} from "./route.js";
 
 /** More kilometres than a person covers in a day: of more, the route is impossible. */
 const mostSplits = 1000;
@@ -42,11 +42,13 @@ export function marked(points) {
   /** @param {number} a @param {number} b */
   const apart = (a, b) => Math.hypot(points[a].x - points[b].x, points[a].y - points[b].y);
   const every = markSteps.map((step) => points.map((_, index) => index).filter((index) => (index + 1) % step === 0));
-  const all = every.find((indices) =>
-    indices.slice(1).reduce((sum, index, i) => sum + apart(index, indices[i]), 0) >= markDistance * (indices.length - 1)) ?? [];
+  const all = every.find((indices) => indices.slice(1).reduce((sum, index, i) => sum + apart(index, indices[i]), 0) >=
+                  markDistance * (indices.length - 1)) ??
+    [];
   /** @type {number[]} */
   const shown = [];
-  for (const index of all.reverse()) if (shown.every((other) => apart(other, index) >= markDistance)) shown.push(index);
+  for (const index of all.reverse())
+    if (shown.every((other) => apart(other, index) >= markDistance)) shown.push(index);
   return shown.reverse();
 }
 
@@ -56,7 +58,7 @@ export function marked(points) {
  * @param {import("./map.js").RouteMap} route
  */
 export function showKilometres(route) {
-  const { map, kilometres } = route;
+  const {map, kilometres} = route;
   /** @type {[number, number][]} */
   let places = [];
   const draw = () => {

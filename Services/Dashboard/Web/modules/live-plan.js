@@ -1,10 +1,10 @@
 // The planned part of a live page: draws the plan's view and sends its presses.
 
-import { all, byID, enable, make, setList, setText, show } from "./dom.js";
-import { format } from "./format.js";
-import { closeFor, dialog, units } from "./page.js";
-import { planView } from "./plan.js";
-import { drawRest } from "./rest.js";
+import {all, byID, enable, make, setList, setText, show} from "./dom.js";
+import {format} from "./format.js";
+import {closeFor, dialog, units} from "./page.js";
+import {planView} from "./plan.js";
+import {drawRest} from "./rest.js";
 
 /**
  * @typedef {object} Page
@@ -15,7 +15,7 @@ import { drawRest } from "./rest.js";
  */
 
 /** @type {{ key: string, repetitions?: number, weight?: number }} */
-let entered = { key: "" };
+let entered = {key: ""};
 /** The state that was drawn last, and its time on its own clock. */
 /** @type {any} */
 let shown;
@@ -39,9 +39,15 @@ export function drawPlan(state, now) {
   section.classList.toggle("rest", plan.isRest);
   const set = [plan.set, plan.hasPain ? "Pain noted" : ""].filter(Boolean).join(" · ");
   for (const [key, text] of Object.entries({
-    block: plan.block, phase: plan.phase, clock: plan.clock, exercise: plan.exercise, set,
-    prescription: plan.prescription, progress: plan.progress,
-  })) setText(section.querySelector(`[data-plan='${key}']`), text);
+         block: plan.block,
+         phase: plan.phase,
+         clock: plan.clock,
+         exercise: plan.exercise,
+         set,
+         prescription: plan.prescription,
+         progress: plan.progress,
+       }))
+    setText(section.querySelector(`[data-plan='${key}']`), text);
   show(section.querySelector("[data-plan='set']"), set !== "");
   drawRest(state, now, page);
   drawItems(plan);
@@ -54,8 +60,9 @@ function drawItems(plan) {
   show(list, plan.isList);
   setList(list, plan.isList ? plan.items : [], (item) => {
     const line = [make("span", {}, item.name), make("span", {}, item.text)];
-    const inner = page.isOwner ? make("button", { type: "button", data: { item: item.id } }, ...line) : make("div", { className: "still" }, ...line);
-    const entry = make("li", { className: item.isCurrent ? "current" : "" }, inner);
+    const inner = page.isOwner ? make("button", {type: "button", data: {item: item.id}}, ...line)
+                               : make("div", {className: "still"}, ...line);
+    const entry = make("li", {className: item.isCurrent ? "current" : ""}, inner);
     if (item.isCurrent) entry.setAttribute("aria-current", "step");
     return entry;
   });
@@ -64,13 +71,13 @@ function drawItems(plan) {
 /** @param {ReturnType<typeof planView>} plan */
 function drawPlanControls(plan) {
   const key = `${plan.item} ${plan.set} ${JSON.stringify(plan.planned)}`;
-  if (entered.key !== key) entered = { key, repetitions: plan.planned.repetitions, weight: plan.planned.weight };
+  if (entered.key !== key) entered = {key, repetitions: plan.planned.repetitions, weight: plan.planned.weight};
   for (const stepper of all(".stepper")) {
     const kind = /** @type {"repetitions" | "weight"} */ (stepper.dataset.step);
     const value = entered[kind];
     show(stepper, value !== undefined && plan.canComplete);
     if (value === undefined) continue;
-    const load = format("weight", value, { units: units() });
+    const load = format("weight", value, {units: units()});
     setText(stepper.querySelector("output"), kind === "weight" ? load.number : String(value));
     if (kind === "weight") setText(byID("load-unit"), load.unit);
   }
@@ -85,7 +92,7 @@ function drawPlanControls(plan) {
 }
 
 function planControls() {
-  const { press } = page;
+  const {press} = page;
   for (const stepper of all(".stepper")) {
     const kind = /** @type {"repetitions" | "weight"} */ (stepper.dataset.step);
     all("button", stepper).forEach((button, index) => {
@@ -100,7 +107,7 @@ function planControls() {
   }
   byID("steppers").addEventListener("submit", (event) => {
     event.preventDefault();
-    const { planned } = planView(shown, shownAt, units());
+    const {planned} = planView(shown, shownAt, units());
     /** @type {Record<string, unknown>} */
     const fields = {};
     if (entered.repetitions !== planned.repetitions) fields.repetitions = entered.repetitions;
@@ -108,24 +115,25 @@ function planControls() {
     press("completeSet", fields);
   });
   for (const button of all("[data-plan-command]")) {
-    const { planCommand = "" } = button.dataset;
+    const {planCommand = ""} = button.dataset;
     const isDifficulty = planCommand === "easier" || planCommand === "harder";
-    button.addEventListener("click", () => (isDifficulty ? press("adjustDifficulty", { difficulty: planCommand }) : press(planCommand)));
+    button.addEventListener(
+      "click", () => (isDifficulty ? press("adjustDifficulty", {difficulty: planCommand}) : press(planCommand)));
   }
   byID("presentation").addEventListener("click", () => {
     const isList = shown?.progress.presentationMode === "list";
-    press("setPresentationMode", { presentationMode: isList ? "workout" : "list" });
+    press("setPresentationMode", {presentationMode: isList ? "workout" : "list"});
   });
   byID("plan-items").addEventListener("click", (event) => {
     const item = /** @type {HTMLElement} */ (event.target).closest("button")?.dataset.item;
-    if (item) press("goTo", { item });
+    if (item) press("goTo", {item});
   });
   byID("swap").addEventListener("click", () => {
-    const { alternatives } = planView(shown, shownAt, units());
+    const {alternatives} = planView(shown, shownAt, units());
     if (alternatives.length === 0) return press("swapExercise");
     setList(byID("alternatives"), alternatives, (/** @type {string} */ name) => {
-      const button = make("button", { type: "button" }, name);
-      button.addEventListener("click", () => closeFor("swap-dialog", () => press("swapExercise", { alternative: name })));
+      const button = make("button", {type: "button"}, name);
+      button.addEventListener("click", () => closeFor("swap-dialog", () => press("swapExercise", {alternative: name})));
       return make("li", {}, button);
     });
     dialog("swap-dialog").showModal();

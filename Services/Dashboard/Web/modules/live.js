@@ -1,21 +1,21 @@
 // The page of a session: takes the stream's events, draws the view once a second, sends presses.
 
-import { all, announce, byID, cover, drawLine, enable, hider, icon, keep, kept, logIn, make, setList, setNumber, setText, setValue, show, value } from "./dom.js";
-import { Presses, pendingText } from "./commands.js";
-import { format, joined } from "./format.js";
-import { closeFor, dialog, followPage, isSettled, serverNow, settle, units, whenSettled, whenUnitsChange } from "./page.js";
-import { showKilometres } from "./kilometres.js";
-import { drawPlan, startPlan } from "./live-plan.js";
-import { drawingAfter, drawingAt, noDrawing } from "./drawing.js";
-import { notices } from "./notices.js";
-import { lock } from "./screen.js";
-import { moment, noSession, receive, view } from "./session.js";
-import { read, speak, startSpeech } from "./speech.js";
+import {all, announce, byID, cover, drawLine, enable, hider, icon, keep, kept, logIn, make, setList, setNumber, setText, setValue, show, value} from "./dom.js";
+import {Presses, pendingText} from "./commands.js";
+import {format, joined} from "./format.js";
+import {closeFor, dialog, followPage, isSettled, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
+import {showKilometres} from "./kilometres.js";
+import {drawPlan, startPlan} from "./live-plan.js";
+import {drawingAfter, drawingAt, noDrawing} from "./drawing.js";
+import {notices} from "./notices.js";
+import {lock} from "./screen.js";
+import {moment, noSession, receive, view} from "./session.js";
+import {read, speak, startSpeech} from "./speech.js";
 
 /** @typedef {ReturnType<typeof look>} View */
 
 const main = byID("main");
-const { user = "", session = "", login = "" } = main.dataset;
+const {user = "", session = "", login = ""} = main.dataset;
 const isOwner = main.dataset.owner !== undefined;
 const isWide = matchMedia("(min-width: 900px)").matches;
 const path = `/live/${user}/${session}`;
@@ -23,7 +23,7 @@ const path = `/live/${user}/${session}`;
 /** What the broker does not retain; of this tab, over a reload. */
 const key = `pacebus.live.${session}`;
 const former = JSON.parse(kept(key, "sessionStorage") ?? "{}");
-let shown = { ...noSession(), ...former };
+let shown = {...noSession(), ...former};
 startSpeech(false);
 /** @type {View | undefined} */
 let drawn;
@@ -41,21 +41,23 @@ function outcome(press, answer) {
 /** @param {string} type @param {Record<string, unknown>} [fields] */
 const press = (type, fields) => presses?.press(type, session, `${path}/commands`, fields);
 
-followPage(`${path}/events`, ["state", "metrics", "route", "weather", "announcements", "workout", "profile", "services", "reply", "ready"], (name, data) => {
-  if (name === "reply") return presses?.replied(data);
-  if (name === "ready") {
-    hasAll = true;
-    return draw();
-  }
-  if (name === "announcements") read(data, shown.state?.activity);
-  const before = shown;
-  shown = receive(shown, name, data, serverNow());
-  if (shown === before) return;
-  if (name === "announcements") keepShown();
-  if (name === "state" && data.run && isOwner) startSpeech(true);
-  if (name === "profile" && data.units) main.dataset.units = data.units;
-  drawSoon(name);
-});
+followPage(`${path}/events`,
+  ["state", "metrics", "route", "weather", "announcements", "workout", "profile", "services", "reply", "ready"],
+  (name, data) => {
+    if (name === "reply") return presses?.replied(data);
+    if (name === "ready") {
+      hasAll = true;
+      return draw();
+    }
+    if (name === "announcements") read(data, shown.state?.activity);
+    const before = shown;
+    shown = receive(shown, name, data, serverNow());
+    if (shown === before) return;
+    if (name === "announcements") keepShown();
+    if (name === "state" && data.run && isOwner) startSpeech(true);
+    if (name === "profile" && data.units) main.dataset.units = data.units;
+    drawSoon(name);
+  });
 whenUnitsChange(draw);
 whenSettled(draw);
 document.addEventListener("visibilitychange", () => !document.hidden && draw());
@@ -98,9 +100,9 @@ function draw() {
 
 /** Of a workout that only the server's history knows, the page has all but the reader's units. */
 function drawPast() {
-  const { metres, activity } = main.dataset;
+  const {metres, activity} = main.dataset;
   const cell = /** @type {HTMLElement | null} */ (main.querySelector("[data-key='distance'] dd"));
-  if (metres && cell) setNumber(cell, format("distance", Number(metres), { units: units(), activity }));
+  if (metres && cell) setNumber(cell, format("distance", Number(metres), {units: units(), activity}));
 }
 
 /** Milliseconds: a title costs the browser's window as much as a frame costs the page. */
@@ -109,7 +111,7 @@ let titledAt = -Infinity;
 
 function look() {
   const next = view(shown, serverNow(), units());
-  return { ...next, notices: notices(shown, { units: units(), activity: next.activity }) };
+  return {...next, notices: notices(shown, {units: units(), activity: next.activity})};
 }
 
 function drawSession() {
@@ -143,7 +145,8 @@ function drawSession() {
   drawNumbers(next);
   drawMore(next);
   drawMap();
-  for (const { id, text } of next.notices) if (!before?.notices.some((n) => n.id === id)) announce(text);
+  for (const {id, text} of next.notices)
+    if (!before?.notices.some((n) => n.id === id)) announce(text);
   setList(byID("notices"), hidden.rest(offersMap ? [...next.notices, mapNotice] : next.notices), notice);
   drawPlan(shown.state, moment(shown, serverNow()));
   drawCovers(next);
@@ -166,11 +169,11 @@ function drawMore(next) {
   const more = /** @type {HTMLDetailsElement} */ (byID("more"));
   if (!more.open) return;
   const rows = byID("rows");
-  setList(rows, next.more.map(({ label, isDimmed }) => ({ label, isDimmed })), ({ label, isDimmed }) =>
-    make("div", { className: isDimmed ? "row dimmed" : "row" }, make("dt", {}, label), make("dd")));
-  next.more.forEach(({ text }, index) => setValue(rows.children[index].lastElementChild, joined(text)));
+  setList(rows, next.more.map(({label, isDimmed}) => ({label, isDimmed})), ({label,
+    isDimmed}) => make("div", {className: isDimmed ? "row dimmed" : "row"}, make("dt", {}, label), make("dd")));
+  next.more.forEach(({text}, index) => setValue(rows.children[index].lastElementChild, joined(text)));
   show(byID("zones-box"), next.zones.length > 0);
-  setList(byID("zones"), next.zones, ({ label, share, text }) => {
+  setList(byID("zones"), next.zones, ({label, share, text}) => {
     const bar = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
     bar.setAttribute("aria-hidden", "true");
@@ -180,32 +183,35 @@ function drawMore(next) {
     return make("li", {}, make("span", {}, label), bar, make("span", {}, text));
   });
   show(byID("laps-box"), next.laps.length > 0);
-  setList(byID("laps"), next.laps, ({ number, time, distance }) =>
-    make("tr", {}, make("th", { scope: "row" }, String(number)), make("td", {}, time), make("td", {}, ...value(distance))));
+  setList(byID("laps"), next.laps,
+    ({number, time, distance}) => make(
+      "tr", {}, make("th", {scope: "row"}, String(number)), make("td", {}, time), make("td", {}, ...value(distance))));
   show(byID("devices-box"), next.devices.length > 0);
-  setList(byID("devices"), next.devices, ({ name, text }) => make("li", {}, make("span", {}, name), make("span", {}, text)));
+  setList(
+    byID("devices"), next.devices, ({name, text}) => make("li", {}, make("span", {}, name), make("span", {}, text)));
 }
 byID("more").addEventListener("toggle", draw);
 if (isWide) byID("more").setAttribute("open", "");
 
 /** @param {View} next */
-function drawWeather({ weather }) {
+function drawWeather({weather}) {
   const line = document.getElementById("weather");
   if (!line) return;
-  setText(line, weather ? [weather.text, weather.condition, weather.isStale ? "old" : ""].filter(Boolean).join(" · ") : "");
+  setText(
+    line, weather ? [weather.text, weather.condition, weather.isStale ? "old" : ""].filter(Boolean).join(" · ") : "");
   const attribution = byID("attribution");
   show(attribution, weather !== undefined);
   if (!weather) return;
-  const { text, url } = weather.attribution;
-  setList(attribution, [`${text} ${url}`], () =>
-    /^https?:\/\//.test(url) ? make("a", { href: url, rel: "noreferrer" }, text) : make("span", {}, text));
+  const {text, url} = weather.attribution;
+  setList(attribution, [`${text} ${url}`],
+    () => /^https?:\/\//.test(url) ? make("a", {href: url, rel: "noreferrer"}, text) : make("span", {}, text));
 }
 
 const hidden = hider();
 
 /** @param {import("./notices.js").Notice} n */
-function notice({ id, text, kind, isDismissable }) {
-  const line = make("li", { className: `notice ${kind}` }, make("span", {}, text));
+function notice({id, text, kind, isDismissable}) {
+  const line = make("li", {className: `notice ${kind}`}, make("span", {}, text));
   /** @param {string} text @param {() => void} act */
   const button = (text, act) => {
     const made = make("button", {}, text);
@@ -215,14 +221,16 @@ function notice({ id, text, kind, isDismissable }) {
     });
     line.append(made);
   };
-  if (id === mapNotice.id) button("Show map", () => {
-    hasRoom = true;
-    offersMap = false;
-  });
-  if (isDismissable) button("Dismiss", () => {
-    shown = { ...shown, dismissed: [...shown.dismissed, id].slice(-64) };
-    keepShown();
-  });
+  if (id === mapNotice.id)
+    button("Show map", () => {
+      hasRoom = true;
+      offersMap = false;
+    });
+  if (isDismissable)
+    button("Dismiss", () => {
+      shown = {...shown, dismissed: [...shown.dismissed, id].slice(-64)};
+      keepShown();
+    });
   else button("Hide", () => hidden.hide(id));
   return line;
 }
@@ -249,10 +257,14 @@ let hasRoom = main.classList.contains("mapped");
 /** Whether a position came when the map had no room: a map would move the numbers, so the reader opens it. */
 let offersMap = false;
 /** @type {import("./notices.js").Notice} */
-const mapNotice = { id: "map", kind: "info", text: "The position is known now." };
+const mapNotice = {
+  id: "map",
+  kind: "info",
+  text: "The position is known now."
+};
 
 function drawMap() {
-  const { route, state } = shown;
+  const {route, state} = shown;
   const isPlaced = route?.la !== undefined;
   if (!isSettled()) hasRoom = isPlaced || (main.classList.contains("mapped") && (isWide || isBeginning(state)));
   if (isPlaced && hasRoom) return void drawRoute(route);
@@ -277,7 +289,7 @@ async function drawRoute(route) {
   show(byID("no-position"), false);
   main.classList.add("mapped");
   try {
-    const { RouteMap } = await import("./map.js");
+    const {RouteMap} = await import("./map.js");
     map = new RouteMap(byID("map-box"), main.dataset.tiles);
     showKilometres(map);
     map.update(shown.route, units());
@@ -293,8 +305,8 @@ function drawPress() {
   if (!presses) return;
   const pending = presses.pending(session);
   const refused = presses.refused(session);
-  drawLine(byID("press"), pending ? pendingText(pending, Date.now()) : refused?.refusal ?? "", !pending && refused !== undefined,
-    () => presses.dismiss(session));
+  drawLine(byID("press"), pending ? pendingText(pending, Date.now()) : refused?.refusal ?? "",
+    !pending && refused !== undefined, () => presses.dismiss(session));
   byID("press").classList.toggle("asking", pending !== undefined && asksCoach(pending));
   const status = drawn?.status ?? main.dataset.status;
   const isActive = status === "active";
@@ -311,7 +323,8 @@ function drawPress() {
   const toggle = byID("toggle");
   if (toggle.dataset.shown !== String(isStopped)) {
     toggle.dataset.shown = String(isStopped);
-    toggle.replaceChildren(icon(isStopped ? "play-fill" : "pause-fill"), make("span", {}, isStopped ? "Resume" : "Pause"));
+    toggle.replaceChildren(
+      icon(isStopped ? "play-fill" : "pause-fill"), make("span", {}, isStopped ? "Resume" : "Pause"));
   }
   const recover = byID("recover");
   show(recover, status === "canceled");
@@ -327,23 +340,26 @@ function drawPress() {
  *
  * @param {import("./commands.js").Press} press
  */
-const asksCoach = ({ type, fields }) => type === "adjustDifficulty" || (type === "swapExercise" && fields.alternative === undefined);
+const asksCoach = ({type, fields}) =>
+  type === "adjustDifficulty" || (type === "swapExercise" && fields.alternative === undefined);
 
 if (presses) {
-  byID("toggle").addEventListener("click", () => press((drawn?.status ?? main.dataset.status) === "active" ? "pause" : "resume"));
+  byID("toggle").addEventListener(
+    "click", () => press((drawn?.status ?? main.dataset.status) === "active" ? "pause" : "resume"));
   byID("lap").addEventListener("click", () => press("lap"));
   for (const id of ["end", "finish"]) byID(id).addEventListener("click", () => dialog("end-dialog").showModal());
   byID("end-confirm").addEventListener("click", () => closeFor("end-dialog", () => press("end")));
-  for (const id of ["discard", "cancel-start"]) byID(id).addEventListener("click", () => dialog("discard-dialog").showModal());
+  for (const id of ["discard", "cancel-start"])
+    byID(id).addEventListener("click", () => dialog("discard-dialog").showModal());
   byID("discard-confirm").addEventListener("click", () => closeFor("discard-dialog", () => press("discard")));
-    byID("suspend").addEventListener("click", () => press("suspend"));
+  byID("suspend").addEventListener("click", () => press("suspend"));
   byID("recover").addEventListener("click", () => press("recover"));
   lock();
   drawPress();
 }
-startPlan({ isOwner, press, redraw: draw, say: speak });
+startPlan({isOwner, press, redraw: draw, say: speak});
 
 function keepShown() {
-  const { announcements, dismissed } = shown;
-  keep(key, JSON.stringify({ announcements, dismissed }), "sessionStorage");
+  const {announcements, dismissed} = shown;
+  keep(key, JSON.stringify({announcements, dismissed}), "sessionStorage");
 }

@@ -3,9 +3,9 @@
 // none of them is used.
 
 import * as L from "../leaflet/leaflet.js";
-import { byID, make, setText, show } from "./dom.js";
-import { units, whenUnitsChange } from "./page.js";
-import { decode, lengthOf, pieces, scale } from "./route.js";
+import {byID, make, setText, show} from "./dom.js";
+import {units, whenUnitsChange} from "./page.js";
+import {decode, lengthOf, pieces, scale} from "./route.js";
 
 const metresPerMile = 1609.344;
 /** Milliseconds. */
@@ -34,15 +34,21 @@ export class RouteMap {
     this.isStill = isStill;
     const element = byID("map");
     this.map = L.map(element, {
-      attributionControl: false, zoomAnimation: !isStill, fadeAnimation: false, markerZoomAnimation: !isStill, inertia: !isStill,
-      minZoom: 3, maxZoom: 19, zoomSnap: 0.5,
+      attributionControl: false,
+      zoomAnimation: !isStill,
+      fadeAnimation: false,
+      markerZoomAnimation: !isStill,
+      inertia: !isStill,
+      minZoom: 3,
+      maxZoom: 19,
+      zoomSnap: 0.5,
     });
     const zoomIn = /** @type {HTMLElement} */ (element.querySelector(".leaflet-control-zoom-in"));
     zoomIn.setAttribute("aria-label", "Zoom in");
     element.querySelector(".leaflet-control-zoom-out")?.setAttribute("aria-label", "Zoom out");
     element.setAttribute("role", "application");
     element.setAttribute("aria-label", "Map. Arrow keys move it, plus and minus zoom.");
-    if (tiles) L.tileLayer(tiles, { maxZoom: 19 }).addTo(this.map);
+    if (tiles) L.tileLayer(tiles, {maxZoom: 19}).addTo(this.map);
     else element.classList.add("paper");
     this.hasTiles = Boolean(tiles);
     this.edges = L.layerGroup().addTo(this.map);
@@ -92,7 +98,7 @@ export class RouteMap {
     if (this.anchor && this.#extend(lines, here, units)) return;
     if (!this.anchor) {
       this.anchor = start;
-      this.map.fitBounds(L.latLngBounds([...lines.flat(), here]), { padding: [36, 36], maxZoom: 17, animate: false });
+      this.map.fitBounds(L.latLngBounds([...lines.flat(), here]), {padding: [36, 36], maxZoom: 17, animate: false});
     } else if (this.follows && !this.#inner(here)) this.map.panTo(here);
     this.#draw(lines, start, here, units);
     this.drawPaper();
@@ -100,7 +106,7 @@ export class RouteMap {
     const from = Math.max(0, last.length - 2);
     const drawn = [...lines.slice(0, -1), last.slice(0, from + 1)].reduce((sum, line) => sum + lengthOf(line), 0);
     const split = splitLength(units);
-    this.whole = { units, lines: lines.length, from, at: performance.now(), toSplit: split - (drawn % split) };
+    this.whole = {units, lines: lines.length, from, at: performance.now(), toSplit: split - (drawn % split)};
   }
 
   /**
@@ -109,7 +115,7 @@ export class RouteMap {
    * @param {[number, number][][]} lines @param {[number, number]} here @param {string} units
    */
   #extend(lines, here, units) {
-    const { whole } = this;
+    const {whole} = this;
     const line = lines[lines.length - 1];
     if (!whole || !this.here || !line || whole.units !== units || whole.lines !== lines.length) return false;
     const end = line.slice(whole.from);
@@ -119,7 +125,10 @@ export class RouteMap {
     if (Math.hypot(to.x - from.x, to.y - from.y) < visibleStep) return true;
     this.here.setLatLng(here);
     if (this.tail) this.tail.setLatLngs(end);
-    else this.tail = L.polyline(end, { className: "route-line", weight: 5, opacity: 0.9, interactive: false, smoothFactor: 0 }).addTo(this.lines);
+    else
+      this.tail =
+        L.polyline(end, {className: "route-line", weight: 5, opacity: 0.9, interactive: false, smoothFactor: 0})
+          .addTo(this.lines);
     if (this.follows && !this.#inner(here)) this.map.panTo(here);
     return true;
   }
@@ -137,18 +146,25 @@ export class RouteMap {
    * @param {string} key of what is drawn
    */
   updateRunners(runners, key) {
-    const places = runners.flatMap(({ lines, here }) => [...lines.flat(), ...(here ? [here] : [])]);
+    const places = runners.flatMap(({lines, here}) => [...lines.flat(), ...(here ? [here] : [])]);
     if (this.drawn === key || places.length === 0) return;
     this.drawn = key;
     this.anchor ??= places[0];
     this.place = places[0];
     this.map.invalidateSize();
-    if (this.follows) this.map.fitBounds(L.latLngBounds(places), { padding: [40, 40], maxZoom: 17, animate: false });
+    if (this.follows) this.map.fitBounds(L.latLngBounds(places), {padding: [40, 40], maxZoom: 17, animate: false});
     for (const layer of [this.edges, this.lines, this.marks]) layer.clearLayers();
-    for (const { name, color, lines, kinds = [], here } of runners) {
+    for (const {name, color, lines, kinds = [], here} of runners) {
       for (const [index, line] of lines.entries()) {
-        L.polyline(line, { className: "route-edge", weight: 8, opacity: 1, interactive: false, smoothFactor: 0 }).addTo(this.edges);
-        L.polyline(line, { className: `route-line ${kinds[index] ?? `runner-${color}`}`, weight: 4, interactive: false, smoothFactor: 0 }).addTo(this.lines);
+        L.polyline(line, {className: "route-edge", weight: 8, opacity: 1, interactive: false, smoothFactor: 0})
+          .addTo(this.edges);
+        L.polyline(line, {
+           className: `route-line ${kinds[index] ?? `runner-${color}`}`,
+           weight: 4,
+           interactive: false,
+           smoothFactor: 0
+         })
+          .addTo(this.lines);
       }
       const end = here ?? lines[lines.length - 1]?.slice(-1)[0];
       if (end) this.mark(end, `runner runner-${color}`, 28, name.slice(0, 2));
@@ -162,7 +178,7 @@ export class RouteMap {
    * @param {[number, number]} place
    */
   #inner(place) {
-    const { x, y } = this.map.latLngToContainerPoint(place);
+    const {x, y} = this.map.latLngToContainerPoint(place);
     const size = this.map.getSize();
     return x > size.x * 0.2 && x < size.x * 0.8 && y > size.y * 0.2 && y < size.y * 0.8;
   }
@@ -171,10 +187,19 @@ export class RouteMap {
   #draw(lines, start, here, units) {
     for (const layer of [this.edges, this.lines, this.marks]) layer.clearLayers();
     for (const line of lines) {
-      L.polyline(line, { className: "route-edge", weight: 9, opacity: 1, interactive: false, smoothFactor: 0 }).addTo(this.edges);
+      L.polyline(line, {className: "route-edge", weight: 9, opacity: 1, interactive: false, smoothFactor: 0})
+        .addTo(this.edges);
     }
-    for (const { points, age } of pieces(lines, 12)) {
-      L.polyline(points, { className: "route-line", weight: 5, opacity: 0.4 + 0.5 * age, interactive: false, lineCap: "butt", smoothFactor: 0 }).addTo(this.lines);
+    for (const {points, age} of pieces(lines, 12)) {
+      L.polyline(points, {
+         className: "route-line",
+         weight: 5,
+         opacity: 0.4 + 0.5 * age,
+         interactive: false,
+         lineCap: "butt",
+         smoothFactor: 0
+       })
+        .addTo(this.lines);
     }
     this.mark(start, "start", 18);
     this.drawSplits(lines, splitLength(units));
@@ -185,8 +210,9 @@ export class RouteMap {
 
   /** @param {[number, number]} place @param {string} kind @param {number} size */
   mark(place, kind, size, text = "", layer = this.marks) {
-    const icon = L.divIcon({ className: `map-mark ${kind}`, iconSize: [size, size], html: make("span", {}, text) });
-    return L.marker(place, { icon, interactive: false, keyboard: false, zIndexOffset: kind === "here" ? 1000 : 0 }).addTo(layer);
+    const icon = L.divIcon({className: `map-mark ${kind}`, iconSize: [size, size], html: make("span", {}, text)});
+    return L.marker(place, {icon, interactive: false, keyboard: false, zIndexOffset: kind === "here" ? 1000 : 0})
+      .addTo(layer);
   }
 
   /** Grid and scale. Lines are counted from the start. */
@@ -194,14 +220,14 @@ export class RouteMap {
     if (!this.anchor) return;
     const zoom = this.map.getZoom();
     const metresPerPixel = (40075016.686 * Math.cos((this.anchor[0] * Math.PI) / 180)) / 2 ** (zoom + 8);
-    const { metres, text } = scale(metresPerPixel, units());
+    const {metres, text} = scale(metresPerPixel, units());
     const pixels = metres / metresPerPixel;
     const bar = byID("scale");
     bar.style.width = `${pixels}px`;
     setText(bar.firstElementChild, text);
     if (this.hasTiles) return;
-    const { x, y } = this.map.latLngToContainerPoint(this.anchor);
-    const { style } = this.map.getContainer();
+    const {x, y} = this.map.latLngToContainerPoint(this.anchor);
+    const {style} = this.map.getContainer();
     const [strong, weak] = [`${pixels * 5}px ${pixels * 5}px`, `${pixels}px ${pixels}px`];
     style.backgroundSize = [strong, strong, weak, weak].join(", ");
     style.backgroundPosition = `${Math.round(x)}px ${Math.round(y)}px`;

@@ -1,6 +1,6 @@
 // Notices and announcements of a session as text. No DOM, no clock.
 
-import { format, grouped, joined, minutes } from "./format.js";
+import {format, grouped, joined, minutes} from "./format.js";
 
 /** @typedef {{ id: string, text: string, kind: "info" | "warning", isDismissable?: boolean }} Notice */
 
@@ -20,28 +20,36 @@ const serviceWords = {
  * @param {Record<string, boolean>} services @param {...string} names those that the page does not need
  * @returns {Notice[]}
  */
-export const offline = (services, ...names) => Object.entries(serviceWords)
-  .filter(([name]) => services[name] === false && !names.includes(name))
-  .map(([name, text]) => ({ id: name, text: `${text}: ${name} is offline.`, kind: "warning" }));
+export const offline = (services, ...names) =>
+  Object.entries(serviceWords).filter(([name]) => services[name] === false && !names.includes(name)).map(([
+    name, text
+  ]) => ({id: name, text: `${text}: ${name} is offline.`, kind: "warning"}));
 
 /** @param {import("./session.js").Session} session @param {import("./format.js").Options} options @returns {Notice[]} */
-export function notices({ state, workout, services, announcements, dismissed }, options) {
-  const all = offline(services, ...(state?.run ? [] : ["virtual-run"]), ...(state?.environment === "indoor" ? ["weather-fetcher"] : []));
+export function notices({state, workout, services, announcements, dismissed}, options) {
+  const all = offline(
+    services, ...(state?.run ? [] : ["virtual-run"]), ...(state?.environment === "indoor" ? ["weather-fetcher"] : []));
   if (state?.banner === "liveMetricsUnavailable") {
-    const { heartRate = true, workouts = true } = state.permissions ?? {};
-    const denied = [heartRate ? "" : " The phone may not read heart rate.", workouts ? "" : " The phone may not save workouts."];
-    all.push({ id: "banner", kind: "info", text: `No live metrics. Use a watch for live heart rate.${denied.join("")}` });
+    const {heartRate = true, workouts = true} = state.permissions ?? {};
+    const denied =
+      [heartRate ? "" : " The phone may not read heart rate.", workouts ? "" : " The phone may not save workouts."];
+    all.push({id: "banner", kind: "info", text: `No live metrics. Use a watch for live heart rate.${denied.join("")}`});
   }
   if (workout?.notSynced) {
-    all.push({ id: "notSynced", kind: "warning", text: "Workout saved locally but couldn’t sync to server.", isDismissable: true });
+    all.push({
+      id: "notSynced",
+      kind: "warning",
+      text: "Workout saved locally but couldn’t sync to server.",
+      isDismissable: true
+    });
   }
   for (const announcement of announcements) {
     if (!["warning", "clock_skew"].includes(announcement.kind)) continue;
     const id = `${announcement.kind}-${announcement.at}`;
     const text = announcementText(announcement, options);
-    if (text) all.push({ id, text, kind: "warning", isDismissable: true });
+    if (text) all.push({id, text, kind: "warning", isDismissable: true});
   }
-  return all.filter(({ id }) => !dismissed.includes(id));
+  return all.filter(({id}) => !dismissed.includes(id));
 }
 
 /**
@@ -58,24 +66,28 @@ export function announcementText(a, options = {}) {
   /** @param {any} runner */
   const name = (runner) => runner.user ?? (runner.ghost === undefined ? "a partner" : `ghost ${runner.ghost}`);
   /** @param {any} runner @param {string} side */
-  const gap = (runner, side) => `${name(runner)}${runner.seconds === undefined ? "" : ` ${grouped(runner.seconds)} s`} ${side}`;
+  const gap = (runner, side) =>
+    `${name(runner)}${runner.seconds === undefined ? "" : ` ${grouped(runner.seconds)} s`} ${side}`;
   switch (a.kind) {
     case "split":
       return [`${a.unit === "mi" ? "Mile" : "Kilometre"}${number}${time}`, rate].filter(Boolean).join(", ");
     case "lap": {
       const length = text("distance", a.distance);
-      return [`Lap${number}${length ? `: ${length}` : ""}${time}`, text("pace", a.pace), rate].filter(Boolean).join(", ");
+      return [`Lap${number}${length ? `: ${length}` : ""}${time}`, text("pace", a.pace), rate].filter(Boolean).join(
+        ", ");
     }
     case "clock_skew":
       return a.device && `The clock of ${a.device} is ${grouped(Math.abs(a.seconds))} s off.`;
     case "gap": {
-      const parts = [a.place && `place ${a.place}`, a.ahead && gap(a.ahead, "ahead"), a.behind && gap(a.behind, "behind")];
+      const parts =
+        [a.place && `place ${a.place}`, a.ahead && gap(a.ahead, "ahead"), a.behind && gap(a.behind, "behind")];
       return `${a.unit === "mi" ? "Mile" : "Kilometre"}${number}: ${parts.filter(Boolean).join(", ")}`;
     }
     case "lead":
       return a.taken ? `You are ahead of ${name(a)}` : `${name(a)} is ahead of you`;
     case "finished":
-      return `${name(a)} finished ${[text("distance", a.distance), text("pace", a.pace)].filter(Boolean).join(", ")}`.trim();
+      return `${name(a)} finished ${[text("distance", a.distance), text("pace", a.pace)].filter(Boolean).join(", ")}`
+        .trim();
     case "lost":
       return "No data from your partners";
     case "left":

@@ -1,7 +1,7 @@
 // The page of all sessions, for operators. The server renders every text and sends them all every two seconds.
 
-import { all, announce, byID, make, setList, setText, setValue, show } from "./dom.js";
-import { followPage, units, whenUnitsChange } from "./page.js";
+import {all, announce, byID, make, setList, setText, setValue, show} from "./dom.js";
+import {followPage, units, whenUnitsChange} from "./page.js";
 
 /**
  * @typedef {{ path: string, user: string, activity: string, status: string, signal: string, age: string, duration: string,
@@ -58,14 +58,17 @@ function draw(data) {
     setText(item.querySelector("strong"), data.counts[index].number);
     item.classList.toggle("trouble", data.counts[index].isTrouble);
   });
-  setList(byID("services"), data.services, ({ name, isOnline, text, replicas }) => make("li", {},
-    make("strong", {}, name), make("span", { className: isOnline ? "chip" : "chip offline" }, text),
-    make("ul", {}, ...replicas.map((/** @type {string} */ replica) => make("li", {}, replica)))));
-  setList(byID("figures"), data.figures, ({ label, text }) => make("div", {}, make("dt", {}, label), make("dd", {}, text)));
+  setList(byID("services"), data.services,
+    ({name, isOnline, text, replicas}) =>
+      make("li", {}, make("strong", {}, name), make("span", {className: isOnline ? "chip" : "chip offline"}, text),
+        make("ul", {}, ...replicas.map((/** @type {string} */ replica) => make("li", {}, replica)))));
+  setList(
+    byID("figures"), data.figures, ({label, text}) => make("div", {}, make("dt", {}, label), make("dd", {}, text)));
   setText(byID("rejected-text"), data.rejectedText);
-  setList(byID("rejected"), data.rejected, ({ time, service, topic, reason }) => make("li", {},
-    make("span", {}, make("strong", {}, reason), " ", make("span", { className: "hint" }, `${service}, ${time}`)),
-    make("code", {}, topic)));
+  setList(byID("rejected"), data.rejected,
+    ({time, service, topic, reason}) => make("li", {},
+      make("span", {}, make("strong", {}, reason), " ", make("span", {className: "hint"}, `${service}, ${time}`)),
+      make("code", {}, topic)));
   setText(byID("shown"), data.shown);
   drawRows(data.rows);
 }
@@ -96,12 +99,12 @@ function drawRows(list) {
 }
 
 /** @param {Row} row */
-const newRow = ({ path, user, activity }) => make("tr", {},
-  make("th", {}, make("a", { href: path }, user), make("small", {}, activity)),
-  make("td", {}, make("b"), make("small")), make("td"), make("td"), make("td"));
+const newRow = ({path, user, activity}) =>
+  make("tr", {}, make("th", {}, make("a", {href: path}, user), make("small", {}, activity)),
+    make("td", {}, make("b"), make("small")), make("td"), make("td"), make("td"));
 
 /** @param {HTMLElement | undefined} element @param {Row} row */
-function fill(element, { status, signal, age, duration, distance, heartRate }) {
+function fill(element, {status, signal, age, duration, distance, heartRate}) {
   if (!element) return;
   const [, second, ...values] = element.children;
   element.dataset.signal = signal;

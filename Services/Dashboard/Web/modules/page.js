@@ -1,8 +1,8 @@
 // What all pages share: theme, units, dialogs, the bar that says how the server is reached, and its clock.
 
-import { all, byID, keep, kept, leave, logIn, setText, show } from "./dom.js";
-import { timeOfDay } from "./format.js";
-import { follow, serverClock } from "./stream.js";
+import {all, byID, keep, kept, leave, logIn, setText, show} from "./dom.js";
+import {timeOfDay} from "./format.js";
+import {follow, serverClock} from "./stream.js";
 
 /** @typedef {import("./format.js").Units} Units */
 
@@ -22,12 +22,13 @@ const main = byID("main");
 let chosenUnits;
 
 /** @returns {Units} the reader's choice, else the profile's */
-export const units = () => /** @type {Units} */ (kept("pacebus.units") ?? chosenUnits ?? main.dataset.units ?? "metric");
+export const units = () =>
+  /** @type {Units} */ (kept("pacebus.units") ?? chosenUnits ?? main.dataset.units ?? "metric");
 
 /** @param {() => void} listener */
 export const whenUnitsChange = (listener) => onUnits.push(listener);
 
-for (const [name, chosen] of Object.entries({ theme: document.documentElement.dataset.theme, units: units() })) {
+for (const [name, chosen] of Object.entries({theme: document.documentElement.dataset.theme, units: units()})) {
   for (const input of all(`[data-choice="${name}"] input`).map((e) => /** @type {HTMLInputElement} */ (e))) {
     input.checked = input.value === chosen;
     input.addEventListener("change", () => {
@@ -64,7 +65,7 @@ document.addEventListener("keydown", (event) => {
 
 let asOf = 0;
 /** @type {{ connected: boolean, since?: number }} */
-let broker = { connected: true };
+let broker = {connected: true};
 /** @type {import("./stream.js").Link | undefined} */
 let link;
 let isOld = false;
@@ -141,7 +142,7 @@ export function followPage(url, names, receive) {
   });
 }
 
-const { login } = main.dataset;
+const {login} = main.dataset;
 /** Events about the reader's virtual runs, on every page. */
 const runNames = ["view", "current", "reply"];
 /** The banner of virtual runs, once there is one; the operator has none. */
@@ -150,22 +151,22 @@ let runs;
 /** The newest `current` of the reader, for the banner that is loaded later. */
 /** @type {any} */
 let ownCurrent;
-const updateBanner = () => runs?.then(({ drawBanner }) => drawBanner(serverNow(), { units: units() }));
+const updateBanner = () => runs?.then(({drawBanner}) => drawBanner(serverNow(), {units: units()}));
 
 function loadRuns() {
   if (runs) return runs;
   runs = import("./invitations.js");
   setInterval(() => !document.hidden && updateBanner(), 1000);
-  runs.then(({ whenRequestsChange }) => whenRequestsChange(updateBanner), () => {});
+  runs.then(({whenRequestsChange}) => whenRequestsChange(updateBanner), () => {});
   return runs;
 }
 
 /** @param {string} name @param {any} data */
 function receiveRuns(name, data) {
   if (login === "_operator") return;
-  if (name !== "current") loadRuns().then(({ receive }) => receive(name, data));
+  if (name !== "current") loadRuns().then(({receive}) => receive(name, data));
   else if ((data.user ?? login) === login) ownCurrent = data;
-  if (ownCurrent) runs?.then(({ receive }) => receive("current", ownCurrent));
+  if (ownCurrent) runs?.then(({receive}) => receive("current", ownCurrent));
   updateBanner();
 }
 if (kept(`pacebus.presses.${login}.runs`)?.includes("id")) loadRuns();

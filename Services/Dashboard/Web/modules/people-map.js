@@ -2,9 +2,9 @@
 // in on them; Leaflet's popups and tooltips write HTML.
 
 import * as L from "../leaflet/leaflet.js";
-import { byID, make, show as setVisible } from "./dom.js";
-import { RouteMap } from "./map.js";
-import { groupText, labelText, layout } from "./places.js";
+import {byID, make, show as setVisible} from "./dom.js";
+import {RouteMap} from "./map.js";
+import {groupText, labelText, layout} from "./places.js";
 
 /** @typedef {{ user: string, href: string, activity: string, isSilent: boolean, place: [number, number] }} Person */
 
@@ -40,7 +40,7 @@ export class PeopleMap extends RouteMap {
     this.key = key;
     this.people = people;
     if (people.length === 0) return this.#draw();
-    const places = people.map(({ place }) => place);
+    const places = people.map(({place}) => place);
     this.place = places[0];
     const isFirst = !this.anchor;
     this.anchor ??= places[0];
@@ -51,20 +51,20 @@ export class PeopleMap extends RouteMap {
 
   /** The button Recenter shows all again. */
   recenter() {
-    if (this.people.length > 0) this.fit(this.people.map(({ place }) => place));
+    if (this.people.length > 0) this.fit(this.people.map(({place}) => place));
   }
 
   /** @param {[number, number][]} places */
   fit(places) {
     this.map.invalidateSize();
-    this.map.fitBounds(L.latLngBounds(places), { padding: [48, 48], maxZoom: 16, animate: false });
+    this.map.fitBounds(L.latLngBounds(places), {padding: [48, 48], maxZoom: 16, animate: false});
   }
 
   /** @param {[number, number][]} places */
   #holds(places) {
-    const { x: width, y: height } = this.map.getSize();
+    const {x: width, y: height} = this.map.getSize();
     return places.every((place) => {
-      const { x, y } = this.map.latLngToContainerPoint(place);
+      const {x, y} = this.map.latLngToContainerPoint(place);
       return x > 12 && y > 12 && x < width - 12 && y < height - 12;
     });
   }
@@ -77,29 +77,29 @@ export class PeopleMap extends RouteMap {
   #part(users) {
     this.follows = false;
     setVisible(byID("recenter"), true);
-    const places = this.people.filter(({ user }) => users.includes(user)).map(({ place }) => place);
-    this.map.fitBounds(L.latLngBounds(places), { padding: [80, 80], animate: false });
+    const places = this.people.filter(({user}) => users.includes(user)).map(({place}) => place);
+    this.map.fitBounds(L.latLngBounds(places), {padding: [80, 80], animate: false});
   }
 
   /** Marks keep their elements, so that a press or the focus outlasts an update. */
   #draw() {
     if (!this.anchor) return;
-    const points = this.people.map(({ user, place }) => ({ user, ...this.map.latLngToContainerPoint(place) }));
+    const points = this.people.map(({user, place}) => ({user, ...this.map.latLngToContainerPoint(place)}));
     const marks = new Map(layout(points, this.width, this.map.getSize()).map((mark) => [mark.users.join(" "), mark]));
-    for (const [key, { marker }] of this.shown) {
+    for (const [key, {marker}] of this.shown) {
       if (marks.has(key)) continue;
-      if (marker.getElement()?.contains(document.activeElement)) this.map.getContainer().focus({ preventScroll: true });
+      if (marker.getElement()?.contains(document.activeElement)) this.map.getContainer().focus({preventScroll: true});
       marker.remove();
       this.shown.delete(key);
     }
     for (const [key, mark] of marks) {
-      const people = mark.users.map((name) => /** @type {Person} */ (this.people.find(({ user }) => user === name)));
+      const people = mark.users.map((name) => /** @type {Person} */ (this.people.find(({user}) => user === name)));
       const shown = this.shown.get(key) ?? this.#mark(people);
       this.shown.set(key, shown);
-      const { marker, dot, name } = shown;
-      const { label } = mark;
+      const {marker, dot, name} = shown;
+      const {label} = mark;
       marker.setLatLng(people[0].place);
-      for (const part of [dot, name]) part.classList.toggle("silent", people.some(({ isSilent }) => isSilent));
+      for (const part of [dot, name]) part.classList.toggle("silent", people.some(({isSilent}) => isSilent));
       dot.dataset.activity = people[0].activity;
       if (dot instanceof HTMLButtonElement) {
         dot.title = groupText(people);
@@ -117,15 +117,15 @@ export class PeopleMap extends RouteMap {
   /** @param {Person[]} people */
   #mark(people) {
     const isOne = people.length === 1;
-    const users = people.map(({ user }) => user);
-    const dot = make(isOne ? "span" : "button", { className: "person-dot" }, isOne ? "" : String(people.length));
-    const name = make(isOne ? "a" : "span", { className: "person-name" }, make("span", {}, labelText(users)));
+    const users = people.map(({user}) => user);
+    const dot = make(isOne ? "span" : "button", {className: "person-dot"}, isOne ? "" : String(people.length));
+    const name = make(isOne ? "a" : "span", {className: "person-name"}, make("span", {}, labelText(users)));
     if (!isOne) {
       name.setAttribute("aria-hidden", "true");
       for (const part of [dot, name]) part.addEventListener("click", () => this.#part(users));
     }
-    const icon = L.divIcon({ className: "person", iconSize: [0, 0], html: make("div", {}, dot, name) });
-    const marker = L.marker(people[0].place, { icon, interactive: false, keyboard: false }).addTo(this.marks);
-    return { marker, dot, name };
+    const icon = L.divIcon({className: "person", iconSize: [0, 0], html: make("div", {}, dot, name)});
+    const marker = L.marker(people[0].place, {icon, interactive: false, keyboard: false}).addTo(this.marks);
+    return {marker, dot, name};
   }
 }

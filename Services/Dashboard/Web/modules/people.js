@@ -1,6 +1,6 @@
 // Names of people in forms, and the reader's contacts.
 
-import { make, show } from "./dom.js";
+import {make, show} from "./dom.js";
 
 /**
  * The account names in a text, each once.
@@ -17,7 +17,7 @@ export const names = (text) => [...new Set(text.split(/[\s,;]+/).filter(Boolean)
 export function contactButtons(box, contacts, input) {
   show(box, contacts.length > 0);
   box.replaceChildren(...contacts.map((contact) => {
-    const button = make("button", { type: "button", ariaPressed: String(names(input.value).includes(contact)) }, contact);
+    const button = make("button", {type: "button", ariaPressed: String(names(input.value).includes(contact))}, contact);
     button.addEventListener("click", () => {
       const others = names(input.value).filter((name) => name !== contact);
       const isAdded = others.length === names(input.value).length;

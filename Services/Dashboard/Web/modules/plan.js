@@ -1,6 +1,6 @@
 // The planned part of a session as text. The clock follows the timer's `endsAt`; nothing completes by itself.
 
-import { clock, grouped } from "./format.js";
+import {clock, grouped} from "./format.js";
 
 const paced = ["interval", "emom"];
 
@@ -14,9 +14,12 @@ const itemsOf = (plan) => plan.blocks.flatMap((/** @type {any} */ block) => bloc
  */
 export function prescription(set, units) {
   const pounds = units === "imperial";
-  const weight = set?.weight ? `${Math.round((pounds ? set.weight / 0.45359237 : set.weight) * 10) / 10} ${pounds ? "lb" : "kg"}` : undefined;
+  const weight = set?.weight
+    ? `${Math.round((pounds ? set.weight / 0.45359237 : set.weight) * 10) / 10} ${pounds ? "lb" : "kg"}`
+    : undefined;
   const load = set?.repetitions === undefined ? weight
-    : weight ? `${set.repetitions} × ${weight}` : `${grouped(set.repetitions)} repetition${set.repetitions === 1 ? "" : "s"}`;
+    : weight                                  ? `${set.repetitions} × ${weight}`
+                                              : `${grouped(set.repetitions)} repetition${set.repetitions === 1 ? "" : "s"}`;
   return [load, set?.time === undefined ? undefined : clock(set.time)].filter(Boolean).join(", ");
 }
 
@@ -25,16 +28,17 @@ export function prescription(set, units) {
  *
  * @param {any} state
  */
-function nextItem({ plan, progress, timer }) {
+function nextItem({plan, progress, timer}) {
   const block = plan.blocks[timer.block];
-  if (!paced.includes(timer.type) || timer.phase !== "rest" || (timer.rounds && timer.round >= timer.rounds)) return undefined;
+  if (!paced.includes(timer.type) || timer.phase !== "rest" || (timer.rounds && timer.round >= timer.rounds))
+    return undefined;
   const item = block.items[timer.round % block.items.length];
   return progress.skipped.includes(item.id) ? undefined : item;
 }
 
 /** @param {any} state of a session with a plan @param {number} now @param {import("./format.js").Units} units */
 export function planView(state, now, units) {
-  const { plan, progress, timer } = state;
+  const {plan, progress, timer} = state;
   const block = plan.blocks[timer.block];
   const current = itemsOf(plan).find((/** @type {any} */ item) => item.id === progress.item) ?? block.items[0];
   const shown = nextItem(state) ?? current;
@@ -48,16 +52,23 @@ export function planView(state, now, units) {
   const rounds = timer.rounds === 1 ? undefined : `Round ${timer.round}${timer.rounds ? ` of ${timer.rounds}` : ""}`;
   const isRest = timer.phase === "rest";
   return {
-    block: [block.name ?? (plan.blocks.length > 1 ? `Block ${timer.block + 1} of ${plan.blocks.length}` : undefined), rounds]
-      .filter(Boolean).join(" · "),
-    phase: isRest ? "Rest" : timer.phase === "over" ? (index === undefined || isSkipped ? "Done" : "Time is up")
-      : paced.includes(timer.type) ? "Work" : "Time",
+    block:
+      [block.name ?? (plan.blocks.length > 1 ? `Block ${timer.block + 1} of ${plan.blocks.length}` : undefined), rounds]
+        .filter(Boolean)
+        .join(" · "),
+    phase: isRest                  ? "Rest"
+      : timer.phase === "over"     ? (index === undefined || isSkipped ? "Done" : "Time is up")
+      : paced.includes(timer.type) ? "Work"
+                                   : "Time",
     isRest,
     /** A countdown shows the seconds that are left, rounded up; a stopwatch those that have passed. */
     clock: left === undefined ? clock(counted) : clock(Math.ceil(left)),
     left,
     exercise: shown === current ? exercise.name : `Next: ${exercise.name}`,
-    set: isSkipped ? "Skipped" : index === undefined ? "All sets done" : sets.length > 1 ? `Set ${index + 1} of ${sets.length}` : "",
+    set: isSkipped          ? "Skipped"
+      : index === undefined ? "All sets done"
+      : sets.length > 1     ? `Set ${index + 1} of ${sets.length}`
+                            : "",
     prescription: index === undefined ? "" : prescription(sets[index], units),
     planned: index === undefined ? {} : sets[index] ?? {},
     isComplete: progress.done >= progress.total,
@@ -65,16 +76,18 @@ export function planView(state, now, units) {
     /** The engine undoes the newest set of all. */
     canUndo: Object.values(progress.completed).some((/** @type {any} */ done) => done.length > 0),
     hasPain: progress.painFlagged.includes(shown.id),
-    alternatives: current.exercises.map((/** @type {any} */ e) => e.name).filter((/** @type {string} */ _, /** @type {number} */ i) => i !== current.chosen),
+    alternatives: current.exercises.map((/** @type {any} */ e) => e.name)
+      .filter((/** @type {string} */ _, /** @type {number} */ i) => i !== current.chosen),
     progress: `${progress.done}/${progress.total} exercises`,
     isList: progress.presentationMode === "list",
-    items: plan.blocks.flatMap((/** @type {any} */ b, /** @type {number} */ number) => b.items.map((/** @type {any} */ item) => listed(item, b, number, state))),
+    items: plan.blocks.flatMap((/** @type {any} */ b, /** @type {number} */ number) =>
+                                 b.items.map((/** @type {any} */ item) => listed(item, b, number, state))),
     item: current.id,
   };
 }
 
 /** @param {any} item @param {any} block @param {number} number @param {any} state */
-function listed(item, block, number, { progress, timer }) {
+function listed(item, block, number, {progress, timer}) {
   const done = (progress.completed[item.id] ?? []).length;
   const sets = (item.exercises[item.chosen].sets ?? item.exercises[0].sets ?? [{}]).length;
   const rounds = block.timer.rounds ?? 1;
@@ -83,7 +96,11 @@ function listed(item, block, number, { progress, timer }) {
   if (progress.skipped.includes(item.id)) marks.push("skipped");
   if (progress.painFlagged.includes(item.id)) marks.push("pain");
   return {
-    id: item.id, name: item.exercises[item.chosen].name, block: block.name ?? `Block ${number + 1}`,
-    text: marks.filter(Boolean).join(", "), isCurrent: item.id === progress.item, isOther: number !== timer.block,
+    id: item.id,
+    name: item.exercises[item.chosen].name,
+    block: block.name ?? `Block ${number + 1}`,
+    text: marks.filter(Boolean).join(", "),
+    isCurrent: item.id === progress.item,
+    isOther: number !== timer.block,
   };
 }

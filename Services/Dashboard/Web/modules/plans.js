@@ -1,13 +1,13 @@
 // The pages of plans. They are forms that work without this: it keeps the place and the input, names unsaved changes, and
 // reads files.
 
-import { byID, show } from "./dom.js";
-import { followPage } from "./page.js";
+import {byID, show} from "./dom.js";
+import {followPage} from "./page.js";
 
 /** Whether the engine has not answered the last change. */
 let isPending = false;
 
-followPage("/events", ["reply"], (_, { ok, error }) => {
+followPage("/events", ["reply"], (_, {ok, error}) => {
   if (!isPending || ok !== false || !error?.code.startsWith("plan_")) return;
   isPending = false;
   complain(`Not saved: ${error.message}.${error.code === "plan_changed" ? " Press Save to see both versions." : ""}`);
@@ -38,7 +38,7 @@ function complain(text) {
   const line = document.createElement("p");
   line.textContent = text;
   notice.replaceChildren(line);
-  notice.scrollIntoView({ block: "center" });
+  notice.scrollIntoView({block: "center"});
   notice.focus();
 }
 
@@ -53,7 +53,7 @@ function replace(answer, button) {
   if (!next) return complain("The server's answer cannot be shown. Your input is kept: try again.");
   const [verb] = (button?.value ?? "").split(" ");
   const isOrdered = !["up", "down", "remove"].includes(verb);
-  const open = [...main.querySelectorAll("details[open]")].map(({ id }) => id).filter((id) => id && isOrdered);
+  const open = [...main.querySelectorAll("details[open]")].map(({id}) => id).filter((id) => id && isOrdered);
   const place = scrollY;
   const row = /** @type {HTMLElement | null} */ (next.querySelector("[autofocus]"));
   // The browser would complain that another element has the focus.
@@ -64,13 +64,16 @@ function replace(answer, button) {
   document.title = answer.title;
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   ready();
-  const same = /** @type {HTMLElement | null} */ (row?.querySelector(`:scope .row-tools [value="${verb} ${row.id}"]:enabled`));
+  const same =
+    /** @type {HTMLElement | null} */ (row?.querySelector(`:scope .row-tools [value="${verb} ${row.id}"]:enabled`));
   scrollTo(0, place);
-  const target = verb === "up" || verb === "down" ? same ?? row : verb === "add" ? row?.querySelector("input") ?? row : row;
+  const target = verb === "up" || verb === "down" ? same ?? row
+    : verb === "add"                              ? row?.querySelector("input") ?? row
+                                                  : row;
   // The button of a set is in its menu.
   if (target === same) same?.closest("details")?.setAttribute("open", "");
-  target?.focus({ preventScroll: true });
-  target?.scrollIntoView({ block: "nearest" });
+  target?.focus({preventScroll: true});
+  target?.scrollIntoView({block: "nearest"});
 }
 
 /** @param {SubmitEvent} event */
@@ -84,7 +87,7 @@ async function submit(event) {
   const values = new FormData(sent);
   if (button?.name) values.set(button.name, button.value);
   try {
-    const answer = await fetch(sent.action, { method: "POST", body: new URLSearchParams(/** @type {any} */ (values)) });
+    const answer = await fetch(sent.action, {method: "POST", body: new URLSearchParams(/** @type {any} */ (values))});
     const text = await answer.text();
     isPending = answer.status === 202;
     if (answer.redirected && answer.ok) {
@@ -112,13 +115,14 @@ function ready() {
   if (zone) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
   form()?.addEventListener("submit", submit);
   form()?.addEventListener("input", (event) => {
-    const { name } = /** @type {HTMLInputElement} */ (event.target);
+    const {name} = /** @type {HTMLInputElement} */ (event.target);
     if (name !== "json" && !name.startsWith("start.")) changed();
   });
   const file = /** @type {HTMLInputElement | null} */ (document.getElementById("json-file"));
   file?.addEventListener("change", async () => {
     const text = await file.files?.[0]?.text();
-    if (text !== undefined) /** @type {HTMLTextAreaElement} */ (byID("json")).value = text;
+    if (text !== undefined) /** @type {HTMLTextAreaElement} */
+      (byID("json")).value = text;
   });
 }
 

@@ -1,14 +1,14 @@
 // The end of a rest: a tone and vibration for the athlete, only while the screen is on.
 
-import { announce, byID, setText, show } from "./dom.js";
-import { beep, mayPlay } from "./sound.js";
+import {announce, byID, setText, show} from "./dom.js";
+import {beep, mayPlay} from "./sound.js";
 
 /** The end of the rest that is counted down, until it has been announced; Unix seconds. */
 let restEnd = 0;
 let lastRestEnd = 0;
 
 /** @param {any} state @param {number} now @param {import("./live-plan.js").Page} page */
-export function drawRest({ status, timer: { phase, endsAt } }, now, page) {
+export function drawRest({status, timer: {phase, endsAt}}, now, page) {
   const isRest = status === "active" && phase === "rest" && endsAt !== undefined;
   if (isRest && endsAt !== restEnd && endsAt !== lastRestEnd && now < endsAt) {
     restEnd = endsAt;
@@ -24,12 +24,13 @@ export function drawRest({ status, timer: { phase, endsAt } }, now, page) {
   const hint = byID("rest-hint");
   show(hint, page.isOwner && isRest && now < endsAt);
   const signals = "vibrate" in navigator ? "tone and vibration" : "the tone";
-  setText(hint, mayPlay()
-    ? `At the end: ${signals}, while the screen is on.` : `Touch the page once to allow ${signals} at the end.`);
+  setText(hint,
+    mayPlay() ? `At the end: ${signals}, while the screen is on.`
+              : `Touch the page once to allow ${signals} at the end.`);
 }
 
 /** @param {import("./live-plan.js").Page} page */
-function restIsOver({ isOwner, say }) {
+function restIsOver({isOwner, say}) {
   announce("The rest is over");
   if (document.hidden || !isOwner) return;
   if (mayPlay()) playTone();

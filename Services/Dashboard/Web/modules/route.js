@@ -60,7 +60,7 @@ export function pieces(lines, count) {
   for (const line of lines) {
     for (let start = 0; start < line.length - 1; start += size - 1) {
       const part = line.slice(start, start + size);
-      all.push({ points: part, age: points > 1 ? (seen + start + part.length) / points : 1 });
+      all.push({points: part, age: points > 1 ? (seen + start + part.length) / points : 1});
     }
     seen += line.length;
   }
@@ -75,12 +75,12 @@ export function pieces(lines, count) {
 export function scale(metresPerPixel, units) {
   if (units !== "imperial") {
     const metres = spacing(metresPerPixel);
-    return { metres, text: metres >= 1000 ? `${metres / 1000} km` : `${metres} m` };
+    return {metres, text: metres >= 1000 ? `${metres / 1000} km` : `${metres} m`};
   }
   const feet = spacing(metresPerPixel / 0.3048);
-  if (feet <= 1000) return { metres: feet * 0.3048, text: `${feet} ft` };
+  if (feet <= 1000) return {metres: feet * 0.3048, text: `${feet} ft`};
   const miles = spacing(metresPerPixel / 1609.344);
-  return { metres: miles * 1609.344, text: `${miles} mi` };
+  return {metres: miles * 1609.344, text: `${miles} mi`};
 }
 
 /**

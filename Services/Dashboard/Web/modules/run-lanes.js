@@ -1,8 +1,8 @@
 // The lanes of a virtual run's runners: their metres now, their gaps and their links. No DOM, no clock.
 
-import { clock, format, grouped, joined, minutes } from "./format.js";
-import { ghostName, isStopped, own, statusText } from "./run-status.js";
-import { freshness } from "./session.js";
+import {clock, format, grouped, joined, minutes} from "./format.js";
+import {ghostName, isStopped, own, statusText} from "./run-status.js";
+import {freshness} from "./session.js";
 
 /**
  * @typedef {import("./format.js").Text} Text
@@ -52,13 +52,13 @@ const shown = (before, next) => (before !== undefined && before > next && before
  * @param {Run} run @param {number} now @returns {Run}
  */
 export function advance(run, now) {
-  const { partners, metrics, view, metres: before } = run;
+  const {partners, metrics, view, metres: before} = run;
   if (!view || !partners) return run;
   const isMoving = own(view)?.status === "running" && !isStopped(run);
   const passed = isMoving ? Math.min(Math.max(0, now - partners.now), horizon) : 0;
   const mine = shown(before[view.user], partners.d + Math.max(0, metrics?.v ?? 0) * passed);
   /** @type {Record<string, number>} */
-  const metres = partners.d === undefined ? {} : { [view.user]: mine };
+  const metres = partners.d === undefined ? {} : {[view.user]: mine};
   for (const row of partners.x) {
     const key = keyOf(row);
     const level = mine + row.gm;
@@ -66,17 +66,17 @@ export function advance(run, now) {
     if (row.gm !== undefined && isCurrent(row) && !isElsewhere) metres[key] = level;
     else if (row.d !== undefined) metres[key] = shown(before[key], row.d);
   }
-  return { ...run, metres };
+  return {...run, metres};
 }
 
 /** @param {any} row @param {number} passed @returns {Link} */
 export function link(row, passed) {
-  if (row.st === "finished") return { signal: "none", text: "Finished" };
-  if (row.st === "paused") return { signal: "none", text: "Paused" };
-  if (row.g !== undefined) return { signal: "none", text: "Ghost" };
+  if (row.st === "finished") return {signal: "none", text: "Finished"};
+  if (row.st === "paused") return {signal: "none", text: "Paused"};
+  if (row.g !== undefined) return {signal: "none", text: "Ghost"};
   const age = (row.a ?? 0) + Math.min(passed, messageInterval);
-  if (row.st === "disconnected" || age > lostAge) return { signal: "silent", text: `No signal for ${minutes(age)}` };
-  return row.st === "stale" || age >= staleAge ? { signal: "weak", text: "Weak signal" } : { signal: "live", text: "Live" };
+  if (row.st === "disconnected" || age > lostAge) return {signal: "silent", text: `No signal for ${minutes(age)}`};
+  return row.st === "stale" || age >= staleAge ? {signal: "weak", text: "Weak signal"} : {signal: "live", text: "Live"};
 }
 
 /**
@@ -84,11 +84,11 @@ export function link(row, passed) {
  *
  * @param {Run} run @param {any} mine @param {boolean} isPaused @param {number} now @returns {Link}
  */
-export function ownLink({ state, heardAt }, mine, isPaused, now) {
-  if (mine.status !== "running") return { signal: "none", text: statusText(mine) };
-  if (isPaused) return { signal: "none", text: "Paused" };
-  const fresh = freshness({ state, heardAt }, now);
-  return heardAt && ["weak", "silent"].includes(fresh.signal) ? fresh : { signal: "none", text: "You" };
+export function ownLink({state, heardAt}, mine, isPaused, now) {
+  if (mine.status !== "running") return {signal: "none", text: statusText(mine)};
+  if (isPaused) return {signal: "none", text: "Paused"};
+  const fresh = freshness({state, heardAt}, now);
+  return heardAt && ["weak", "silent"].includes(fresh.signal) ? fresh : {signal: "none", text: "You"};
 }
 
 /**
@@ -114,7 +114,7 @@ const gapLimit = 120;
  *
  * @param {Run["gaps"]} gaps @param {any} message @returns {Run["gaps"]}
  */
-export function remember(gaps, { now, x = [] }) {
+export function remember(gaps, {now, x = []}) {
   return Object.fromEntries(x.map((/** @type {any} */ row) => {
     const before = (gaps[keyOf(row)] ?? []).filter(([at]) => at < now);
     const points = row.gm === undefined ? before : [...before, [now, row.gm]];
@@ -133,8 +133,11 @@ export function gapLine(points = [], options) {
   const most = points.reduce((most, [, metres]) => Math.max(most, Math.abs(metres)), 20);
   const text = `Gap over ${minutes(to - from)}`;
   return {
-    points: points.map(([at, metres]) => `${((at - from) / (to - from) * 100).toFixed(1)},${(20 - metres / most * 18).toFixed(1)}`).join(" "),
-    text, label: `${text}: first ${gapText(first, undefined, options)}, now ${gapText(last, undefined, options)}`,
+    points: points
+      .map(([at, metres]) => `${((at - from) / (to - from) * 100).toFixed(1)},${(20 - metres / most * 18).toFixed(1)}`)
+      .join(" "),
+    text,
+    label: `${text}: first ${gapText(first, undefined, options)}, now ${gapText(last, undefined, options)}`,
   };
 }
 
@@ -144,7 +147,7 @@ export function gapLine(points = [], options) {
  *
  * @param {any} row @param {Run} run @param {number} passed
  */
-function since(row, { view, partners, metres }, passed) {
+function since(row, {view, partners, metres}, passed) {
   if (!isCurrent(row)) return ` ${minutes((row.a ?? 0) + Math.min(passed, messageInterval))} ago`;
   const isShown = Math.abs(metres[keyOf(row)] - metres[view.user] - row.gm) < 1;
   return isShown || row.t === undefined ? "" : ` at ${clock(Math.min(row.t, partners.t ?? row.t))}`;
@@ -157,37 +160,61 @@ function since(row, { view, partners, metres }, passed) {
  * @param {Run} run @param {any} mine @param {number} passed @param {Link} own one's own link @param {Options} options @returns {Lane[]}
  */
 export function lanes(run, mine, passed, own, options) {
-  const { view, partners, metrics, metres, gaps: history } = run;
+  const {view, partners, metrics, metres, gaps: history} = run;
   const rows = new Map((partners?.x ?? []).map((/** @type {any} */ row) => [keyOf(row), row]));
-  const group = view.participants.filter((/** @type {any} */ p) => p.user === view.user || ["confirmed", "running", "finished", "absent"].includes(p.status));
-  const all = [...group, ...(view.ghosts ?? [])].map((runner) => ({ runner, row: /** @type {any} */ (rows.get(keyOf(runner))) }));
-  const runners = all.filter(({ runner }) => runner.user !== view.user || runner.number !== undefined);
-  const gaps = partners?.pl === undefined ? [] : [0, ...runners.filter(({ row }) => row?.gm !== undefined && isCurrent(row)).map(({ row }) => row.gm)];
-  const place = (/** @type {number | undefined} */ gap) => (gap === undefined || gaps.length < 2 ? "" : String(1 + gaps.filter((other) => other > gap).length));
-  const whole = view.goal?.distance ?? Math.max(...runners.filter(({ row }) => row).map(({ row }) => metres[keyOf(row)] ?? 0), metres[view.user] ?? metrics?.d ?? 0, 1);
+  const group = view.participants.filter((/** @type {any} */ p) => p.user === view.user ||
+      ["confirmed", "running", "finished", "absent"].includes(p.status));
+  const all =
+    [...group, ...(view.ghosts ?? [])].map((runner) => ({runner, row: /** @type {any} */ (rows.get(keyOf(runner)))}));
+  const runners = all.filter(({runner}) => runner.user !== view.user || runner.number !== undefined);
+  const gaps = partners?.pl === undefined
+    ? []
+    : [0, ...runners.filter(({row}) => row?.gm !== undefined && isCurrent(row)).map(({row}) => row.gm)];
+  const place = (/** @type {number | undefined} */ gap) =>
+    (gap === undefined || gaps.length < 2 ? "" : String(1 + gaps.filter((other) => other > gap).length));
+  const whole = view.goal?.distance ??
+    Math.max(...runners.filter(({row}) => row).map(({row}) => metres[keyOf(row)] ?? 0),
+      metres[view.user] ?? metrics?.d ?? 0, 1);
   const share = (/** @type {number | undefined} */ d) => Math.min(1, Math.max(0, (d ?? 0) / whole));
   const isSilent = own.signal === "silent";
-  const gap = (/** @type {any} */ row, sign = 1) => (row?.gm === undefined ? "" : gapText(sign * row.gm, row.gs, options) + since(row, run, passed));
+  const gap = (/** @type {any} */ row, sign = 1) =>
+    (row?.gm === undefined ? "" : gapText(sign * row.gm, row.gs, options) + since(row, run, passed));
   const mineText = runners.length === 1 ? gap(runners[0].row, -1) : "";
   const placeText = runners.length > 1 && partners?.pl !== undefined ? `Place ${partners.pl} of ${gaps.length}` : "";
   /** @type {Lane} */
   const me = {
-    key: view.user, name: view.user, isMine: true, gap: mineText || placeText, place: place(partners?.pl === undefined ? undefined : 0),
-    link: own, distance: format("distance", metres[view.user] ?? metrics?.d, options),
+    key: view.user,
+    name: view.user,
+    isMine: true,
+    gap: mineText || placeText,
+    place: place(partners?.pl === undefined ? undefined : 0),
+    link: own,
+    distance: format("distance", metres[view.user] ?? metrics?.d, options),
     pace: format("pace", isSilent ? undefined : metrics?.dp ?? metrics?.p, options),
-    heartRate: format("heartRate", isSilent ? undefined : metrics?.h, options), share: share(metres[view.user] ?? metrics?.d), isLost: isSilent,
+    heartRate: format("heartRate", isSilent ? undefined : metrics?.h, options),
+    share: share(metres[view.user] ?? metrics?.d),
+    isLost: isSilent,
   };
-  return all.map(({ runner, row }) => {
+  return all.map(({runner, row}) => {
     if (runner.user === view.user && runner.number === undefined) return me;
-    const connection = row ? link(row, passed) : { signal: /** @type {const} */ ("none"), text: runner.status ? statusText(runner) : "Ghost" };
+    const connection = row
+      ? link(row, passed)
+      : {signal: /** @type {const} */ ("none"), text: runner.status ? statusText(runner) : "Ghost"};
     const isLost = connection.signal === "silent";
     const d = row ? metres[keyOf(row)] : runner.finished?.distance;
     const now = (/** @type {number | undefined} */ value) => (isLost ? undefined : value);
     return {
-      key: keyOf(runner), name: runner.number === undefined ? runner.user : ghostName(runner), isMine: false,
+      key: keyOf(runner),
+      name: runner.number === undefined ? runner.user : ghostName(runner),
+      isMine: false,
       place: place(row && isCurrent(row) ? row.gm : undefined),
-      gap: gap(row), line: gapLine(history[keyOf(runner)], options), link: connection, isLost, share: share(d),
-      distance: format("distance", d, options), pace: format("pace", now(row?.p ?? runner.finished?.pace), options),
+      gap: gap(row),
+      line: gapLine(history[keyOf(runner)], options),
+      link: connection,
+      isLost,
+      share: share(d),
+      distance: format("distance", d, options),
+      pace: format("pace", now(row?.p ?? runner.finished?.pace), options),
       heartRate: format("heartRate", now(row?.h), options),
     };
   });

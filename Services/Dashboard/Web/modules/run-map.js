@@ -1,6 +1,6 @@
 // The runners of a virtual run on its map: where they are now, and their routes afterwards. No DOM.
 
-import { decode } from "./route.js";
+import {decode} from "./route.js";
 
 /** Colors of runners on the map. */
 const colors = 6;
@@ -10,18 +10,23 @@ const colors = 6;
  *
  * @param {any} view @param {string} user
  */
-const colorOf = (view, user) => Math.max(0, view.participants.findIndex((/** @type {any} */ p) => p.user === user)) % colors;
+const colorOf = (view, user) =>
+  Math.max(0, view.participants.findIndex((/** @type {any} */ p) => p.user === user)) % colors;
 
 /**
  * Where those who share it are now, and the reader.
  *
  * @param {import("./virtual-run.js").Run} run
  */
-export function places({ view, metrics, positions }) {
-  const shared = (positions?.x ?? []).map((/** @type {any} */ { u, la, lo }) => ({ user: u, la, lo }));
-  const mine = metrics?.la === undefined || shared.length === 0 ? [] : [{ user: view.user, la: metrics.la, lo: metrics.lo }];
-  return [...mine, ...shared].map(({ user, la, lo }) => ({
-    name: user, color: colorOf(view, user), lines: [], here: /** @type {[number, number]} */ ([la, lo]),
+export function places({view, metrics, positions}) {
+  const shared = (positions?.x ?? []).map((/** @type {any} */ {u, la, lo}) => ({user: u, la, lo}));
+  const mine =
+    metrics?.la === undefined || shared.length === 0 ? [] : [{user: view.user, la: metrics.la, lo: metrics.lo}];
+  return [...mine, ...shared].map(({user, la, lo}) => ({
+    name: user,
+    color: colorOf(view, user),
+    lines: [],
+    here: /** @type {[number, number]} */ ([la, lo]),
   }));
 }
 
@@ -31,15 +36,23 @@ export function places({ view, metrics, positions }) {
  * @param {any} view @param {{ user: string, polyline: string[], h?: (number | null)[][] }[]} all @param {boolean} [byHeartRate]
  */
 export const routes = (view, all, byHeartRate = false) =>
-  all.map(({ user, polyline, h }) => {
-    const lines = decode(polyline);
-    const maximum = view.participants.find((/** @type {any} */ p) => p.user === user)?.maximumHeartRate ?? Math.max(...(h ?? []).flat().map((rate) => rate ?? 0), 1);
-    const pieces = byHeartRate ? lines.flatMap((line, index) => zonePieces(line, h?.[index] ?? [], maximum)) : lines.map((points) => ({ points, kind: undefined }));
-    const drawn = pieces.filter(({ points }) => points.length > 0);
-    return { name: user, color: colorOf(view, user), lines: drawn.map(({ points }) => points), kinds: drawn.map(({ kind }) => kind) };
-  })
+  all
+    .map(({user, polyline, h}) => {
+      const lines = decode(polyline);
+      const maximum = view.participants.find((/** @type {any} */ p) => p.user === user)?.maximumHeartRate ??
+        Math.max(...(h ?? []).flat().map((rate) => rate ?? 0), 1);
+      const pieces = byHeartRate ? lines.flatMap((line, index) => zonePieces(line, h?.[index] ?? [], maximum))
+                                 : lines.map((points) => ({points, kind: undefined}));
+      const drawn = pieces.filter(({points}) => points.length > 0);
+      return {
+        name: user,
+        color: colorOf(view, user),
+        lines: drawn.map(({points}) => points),
+        kinds: drawn.map(({kind}) => kind)
+      };
+    })
     // All of a route may lie in hidden circles.
-    .filter(({ lines }) => lines.length > 0);
+    .filter(({lines}) => lines.length > 0);
 
 /**
  * A line cut where the heart rate's zone changes: zone 1 below 60 % of the maximum, zone 5 from 90 %.
@@ -47,14 +60,16 @@ export const routes = (view, all, byHeartRate = false) =>
  * @param {[number, number][]} line @param {(number | null)[]} rates @param {number} maximum
  */
 export function zonePieces(line, rates, maximum) {
-  const kind = (/** @type {number | null | undefined} */ rate) => (rate === undefined || rate === null ? "zone-0" : `zone-${Math.min(5, Math.max(1, Math.floor((rate / maximum) * 10) - 4))}`);
+  const kind = (/** @type {number | null | undefined} */ rate) =>
+    (rate === undefined || rate === null ? "zone-0"
+                                         : `zone-${Math.min(5, Math.max(1, Math.floor((rate / maximum) * 10) - 4))}`);
   /** @type {{ points: [number, number][], kind: string | undefined }[]} */
   const pieces = [];
   for (let i = 1; i < line.length; i++) {
     const next = kind(rates[i]);
     const last = pieces[pieces.length - 1];
     if (last?.kind === next) last.points.push(line[i]);
-    else pieces.push({ points: [line[i - 1], line[i]], kind: next });
+    else pieces.push({points: [line[i - 1], line[i]], kind: next});
   }
   return pieces;
 }

@@ -1,35 +1,50 @@
 // The results of a virtual run: places, everyone's splits and one's own. No DOM, no clock.
 
-import { behind, clock, format, joined, minutes } from "./format.js";
-import { ghostName, isOver } from "./run-status.js";
+import {behind, clock, format, joined, minutes} from "./format.js";
+import {ghostName, isOver} from "./run-status.js";
 
 /** @typedef {import("./format.js").Options} Options */
 
 /** @param {{ user?: string, ghost?: number }} runner @param {any} view */
-const runnerName = ({ user, ghost }, view) =>
-  ghost === undefined ? nameOf(user, view) : ghostName((view.ghosts ?? []).find((/** @type {any} */ g) => g.number === ghost) ?? { number: ghost, user });
+const runnerName = ({user, ghost}, view) => ghost === undefined
+  ? nameOf(user, view)
+  : ghostName((view.ghosts ?? []).find((/** @type {any} */ g) => g.number === ghost) ?? {number: ghost, user});
 
 /** @param {string | undefined} user @param {any} view */
 export const nameOf = (user, view) => (user === view.user ? `${user} (you)` : user ?? "Deleted account");
 
 /** @type {Record<string, string>} */
-const resultWords = { dnf: "Did not finish", left: "Left", absent: "Did not start", withdrawn: "Withdrawn" };
+const resultWords = {
+  dnf: "Did not finish",
+  left: "Left",
+  absent: "Did not start",
+  withdrawn: "Withdrawn"
+};
 
 /** @param {any} view @param {Options} options */
 export function results(view, options) {
   if (!view.results || !isOver(view)) return undefined;
-  const text = (/** @type {string} */ quantity, /** @type {number | undefined} */ value) => joined(format(quantity, value, options));
+  const text = (/** @type {string} */ quantity, /** @type {number | undefined} */ value) =>
+    joined(format(quantity, value, options));
   return {
     isProvisional: view.results.provisional === true,
     rows: view.results.rows.map((/** @type {any} */ row) => ({
       place: row.place === undefined ? "" : String(row.place),
       name: runnerName(row, view),
-      notes: [resultWords[row.status], row.environment === "indoor" && "indoor", row.incomplete && "incomplete",
+      notes: [
+        resultWords[row.status], row.environment === "indoor" && "indoor", row.incomplete && "incomplete",
         row.clockSkew !== undefined && `a clock was ${minutes(Math.abs(row.clockSkew))} off`,
-        row.pauses?.count > 0 && `${row.pauses.count} pause${row.pauses.count === 1 ? "" : "s"}, ${clock(row.pauses.seconds)}`].filter(Boolean).join(" · "),
-      time: text("duration", row.time), distance: text("distance", row.distance), pace: text("pace", row.pace),
+        row.pauses?.count > 0 &&
+          `${row.pauses.count} pause${row.pauses.count === 1 ? "" : "s"}, ${clock(row.pauses.seconds)}`
+      ].filter(Boolean)
+        .join(" · "),
+      time: text("duration", row.time),
+      distance: text("distance", row.distance),
+      pace: text("pace", row.pace),
       heartRate: row.averageHeartRate === undefined ? "" : text("heartRate", row.averageHeartRate),
-      behind: row.behind?.seconds !== undefined ? behind(row.behind.seconds) : row.behind?.meters !== undefined ? `\u2212${text("distance", row.behind.meters)}` : "",
+      behind: row.behind?.seconds !== undefined ? behind(row.behind.seconds)
+        : row.behind?.meters !== undefined      ? `\u2212${text("distance", row.behind.meters)}`
+                                                : "",
     })),
   };
 }
@@ -39,18 +54,25 @@ export function results(view, options) {
  *
  * @param {any} view of a finished run
  */
-export function routesText({ participants, results }) {
+export function routesText({participants, results}) {
   const shared = participants.filter((/** @type {any} */ p) => p.sharing?.route);
   if (shared.length === 0) return "No routes: no runner shares one.";
-  return results.provisional || results.rows.some((/** @type {any} */ { user, hasRoute }) => hasRoute && shared.some((/** @type {any} */ p) => p.user === user))
-    ? "No routes yet: they come once the workouts are complete." : "No routes: the shared workouts have no positions.";
+  return results.provisional ||
+      results.rows.some(
+        (/** @type {any} */ {user, hasRoute}) => hasRoute && shared.some((/** @type {any} */ p) => p.user === user))
+    ? "No routes yet: they come once the workouts are complete."
+    : "No routes: the shared workouts have no positions.";
 }
 
 /** @param {any} workout @param {Options} options */
-export const splits = (workout, options) => (workout?.splits ?? []).map((/** @type {any} */ split, /** @type {number} */ index) => ({
-  number: String(index + 1), distance: joined(format("distance", split.distance, options)), time: clock(split.duration),
-  pace: joined(format("pace", split.pace, options)), heartRate: joined(format("heartRate", split.averageHeartRate, options)),
-}));
+export const splits = (workout, options) =>
+  (workout?.splits ?? []).map((/** @type {any} */ split, /** @type {number} */ index) => ({
+    number: String(index + 1),
+    distance: joined(format("distance", split.distance, options)),
+    time: clock(split.duration),
+    pace: joined(format("pace", split.pace, options)),
+    heartRate: joined(format("heartRate", split.averageHeartRate, options)),
+  }));
 
 /**
  * Everyone's splits, in the order of the results, with the gap to the first at each mark: the gap over time.
@@ -59,18 +81,18 @@ export const splits = (workout, options) => (workout?.splits ?? []).map((/** @ty
  */
 export function splitTable(view, all, options) {
   const unit = options.units === "imperial" ? "mi" : "km";
-  const runners = all.map((runner) => ({ name: runnerName(runner, view), times: runner[unit] }));
-  const count = Math.max(0, ...runners.map(({ times }) => times.length));
-  const rows = Array.from({ length: count }, (_, mark) => {
-    const first = Math.min(...runners.map(({ times }) => times[mark] ?? Infinity));
+  const runners = all.map((runner) => ({name: runnerName(runner, view), times: runner[unit]}));
+  const count = Math.max(0, ...runners.map(({times}) => times.length));
+  const rows = Array.from({length: count}, (_, mark) => {
+    const first = Math.min(...runners.map(({times}) => times[mark] ?? Infinity));
     return {
       mark: String(mark + 1),
-      cells: runners.map(({ times }) => {
-        if (times[mark] === undefined) return { time: "", gap: "" };
+      cells: runners.map(({times}) => {
+        if (times[mark] === undefined) return {time: "", gap: ""};
         const gap = times[mark] - first;
-        return { time: clock(times[mark] - (times[mark - 1] ?? 0)), gap: gap > 0 ? behind(gap) : "" };
+        return {time: clock(times[mark] - (times[mark - 1] ?? 0)), gap: gap > 0 ? behind(gap) : ""};
       }),
     };
   });
-  return { unit, names: runners.map(({ name }) => name), rows };
+  return {unit, names: runners.map(({name}) => name), rows};
 }

@@ -1,29 +1,31 @@
 // The page of a virtual run: takes the stream's events, draws the runners once a second, sends requests.
 
-import { ask } from "./ask.js";
-import { Presses, pendingText } from "./commands.js";
-import { all, announce, byID, cover, drawLine, enable, hider, keep, kept, logIn, make, setList, setNumber, setText, show, value } from "./dom.js";
-import { choiceButton, request, requestLine, requests, whenRequestsChange } from "./invitations.js";
-import { contactButtons, names } from "./people.js";
-import { closeFor, dialog, followPage, isSettled, serverNow, units, whenUnitsChange } from "./page.js";
-import { offline } from "./notices.js";
-import { read, startSpeech } from "./speech.js";
-import { advance } from "./run-lanes.js";
-import { routes } from "./run-map.js";
-import { routesText, splitTable } from "./run-results.js";
-import { noRun, receive, runView } from "./virtual-run.js";
+import {ask} from "./ask.js";
+import {Presses, pendingText} from "./commands.js";
+import {all, announce, byID, cover, drawLine, enable, hider, keep, kept, logIn, make, setList, setNumber, setText, show, value} from "./dom.js";
+import {choiceButton, request, requestLine, requests, whenRequestsChange} from "./invitations.js";
+import {contactButtons, names} from "./people.js";
+import {closeFor, dialog, followPage, isSettled, serverNow, units, whenUnitsChange} from "./page.js";
+import {offline} from "./notices.js";
+import {read, startSpeech} from "./speech.js";
+import {advance} from "./run-lanes.js";
+import {routes} from "./run-map.js";
+import {routesText, splitTable} from "./run-results.js";
+import {noRun, receive, runView} from "./virtual-run.js";
 
 /** @typedef {NonNullable<ReturnType<typeof runView>>} View */
 
 const main = byID("main");
-const { login = "", run: id = "" } = main.dataset;
+const {login = "", run: id = ""} = main.dataset;
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** The gaps over time, which no message repeats; of this tab, over a reload. */
 const key = `pacebus.gaps.${id}`;
 /** The prompts that the reader closed, likewise. */
 const dismissedKey = `pacebus.dismissed.${id}`;
 let run = {
-  ...noRun(id), gaps: JSON.parse(kept(key, "sessionStorage") ?? "{}"), dismissed: JSON.parse(kept(dismissedKey, "sessionStorage") ?? "[]"),
+  ...noRun(id),
+  gaps: JSON.parse(kept(key, "sessionStorage") ?? "{}"),
+  dismissed: JSON.parse(kept(dismissedKey, "sessionStorage") ?? "[]"),
 };
 /** @type {View | undefined} */
 let drawn;
@@ -34,12 +36,15 @@ startSpeech(true);
 let contacts = [];
 
 /** The end of one's own workout is a command of its session, like that of its own page. */
-const commands = new Presses(login, (_, { kind }) => {
+const commands = new Presses(login, (_, {kind}) => {
   if (kind === "login") logIn();
   draw();
 }, draw);
 
-const events = ["view", "partners", "positions", "announcements", "metrics", "state", "current", "workout", "services", "people", "reply"];
+const events = [
+  "view", "partners", "positions", "announcements", "metrics", "state", "current", "workout", "services", "people",
+  "reply"
+];
 followPage(`/virtual-runs/${id}/events`, events, (name, data) => {
   if (name === "reply") return commands.replied(data);
   if (name === "announcements") return read(data, "running");
@@ -55,13 +60,13 @@ addEventListener("pagehide", () => keep(key, JSON.stringify(run.gaps), "sessionS
 // The broker keeps a view for two days after the run; virtual-run publishes an older one again.
 setTimeout(async () => {
   if (run.view) return;
-  const { error } = await ask("show", { run: id }, (text) => !run.view && setText(byID("terms"), text));
+  const {error} = await ask("show", {run: id}, (text) => !run.view && setText(byID("terms"), text));
   if (!run.view && error) setText(byID("terms"), "There is no such run among yours.");
 }, 2000);
 
 function draw() {
   run = advance(run, serverNow());
-  const next = runView(run, serverNow(), { units: units(), activity: "running" }, zone);
+  const next = runView(run, serverNow(), {units: units(), activity: "running"}, zone);
   if (!next) return;
   const before = drawn;
   drawn = next;
@@ -76,10 +81,11 @@ function draw() {
   drawMap(next);
   show(byID("over"), next.over !== "");
   setText(byID("over"), next.over);
-  show(byID("people-box"), !next.results && next.countdown === undefined && (!next.isOn || next.canInvite || next.hasOthers));
+  show(byID("people-box"),
+    !next.results && next.countdown === undefined && (!next.isOn || next.canInvite || next.hasOthers));
   show(byID("invite"), next.canInvite);
-  const { isPending } = requestLine(id);
-  setList(byID("people"), next.people.map((person) => ({ ...person, isPending })), personLine);
+  const {isPending} = requestLine(id);
+  setList(byID("people"), next.people.map((person) => ({...person, isPending})), personLine);
   cover(byID("countdown"), next.countdown !== undefined);
   setText(byID("countdown").querySelector(".countdown-number"), String(next.countdown ?? ""));
   if (next.countdown !== undefined && before?.countdown === undefined) announce(`Starts in ${next.countdown}`);
@@ -100,34 +106,40 @@ function draw() {
 /** @param {View} next @returns {Notice[]} */
 function notices(next) {
   return [
-    ...offline(run.services, "route-builder", "weather-fetcher", "exporter").map(({ id, text }) => ({ id, text })),
-    ...(next.unfinished ? [{ id: "unfinished", text: next.unfinished.text, href: `/live/${login}/${next.unfinished.session}` }] : []),
-    ...(next.needsDevice ? [{ id: "device", text: "No data of yours yet. A device of yours starts and measures the workout." }] : []),
+    ...offline(run.services, "route-builder", "weather-fetcher", "exporter").map(({id, text}) => ({id, text})),
+    ...(next.unfinished
+        ? [{id: "unfinished", text: next.unfinished.text, href: `/live/${login}/${next.unfinished.session}`}]
+        : []),
+    ...(next.needsDevice
+        ? [{id: "device", text: "No data of yours yet. A device of yours starts and measures the workout."}]
+        : []),
   ];
 }
 
 const hidden = hider();
 
 /** @param {Notice} n */
-function notice({ id, text, href }) {
-  const hide = make("button", { type: "button" }, "Hide");
+function notice({id, text, href}) {
+  const hide = make("button", {type: "button"}, "Hide");
   hide.addEventListener("click", () => {
     hidden.hide(id);
     draw();
   });
-  return make("li", { className: "notice warning" }, make("span", {}, text), ...(href ? [make("a", { className: "button", href }, "Open")] : []), hide);
+  return make("li", {className: "notice warning"}, make("span", {}, text),
+    ...(href ? [make("a", {className: "button", href}, "Open")] : []), hide);
 }
 
 /** @param {View} next */
-function drawReady({ waiting, unfinished }) {
+function drawReady({waiting, unfinished}) {
   show(byID("ready"), waiting !== undefined);
   if (!waiting) return;
   setText(byID("ready-text"), waiting.text);
   setText(byID("ready-left"), waiting.left);
   show(byID("ready-left"), waiting.left !== "");
-  const { isPending } = requestLine(id);
-  const choices = waiting.choices.map((choice) => ({ choice, isDisabled: isPending || (choice.type === "confirm" && unfinished !== undefined) }));
-  setList(byID("ready-choices"), choices, ({ choice, isDisabled }) => choiceButton(id, choice, isDisabled));
+  const {isPending} = requestLine(id);
+  const choices = waiting.choices.map(
+    (choice) => ({choice, isDisabled: isPending || (choice.type === "confirm" && unfinished !== undefined)}));
+  setList(byID("ready-choices"), choices, ({choice, isDisabled}) => choiceButton(id, choice, isDisabled));
 }
 
 // MARK: Runners
@@ -158,21 +170,24 @@ function drawing(tag, attributes) {
 }
 
 /** @param {import("./run-lanes.js").Lane} lane */
-function laneElement({ key, name, isMine }) {
-  const value = (/** @type {string} */ name, /** @type {string} */ label) => make("div", { className: `lane-${name}` }, make("dt", {}, label),
-    make("dd", { data: { value: name } }, make("span", { className: "number" }), make("span", { className: "unit" })));
-  const track = drawing("svg", { class: "track", "aria-hidden": "true" });
-  track.append(drawing("rect", { height: "100%" }));
-  const line = drawing("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img" });
-  line.append(drawing("path", { d: "M0 20H100" }), drawing("polyline", {}));
-  return make("li", { className: isMine ? "lane mine" : "lane", data: { key } },
-    make("div", { className: "lane-head" }, make("strong", {}, make("span", { className: "lane-place" }), name), make("span", { className: "chip signal" })),
-    make("p", { className: "lane-gap" }), make("figure", { className: "lane-line" }, line, make("figcaption")), track,
-    make("dl", { className: "lane-values" }, value("distance", "Distance"), value("pace", "Pace"), value("heartRate", "Heart rate")));
+function laneElement({key, name, isMine}) {
+  const value = (/** @type {string} */ name, /** @type {string} */ label) =>
+    make("div", {className: `lane-${name}`}, make("dt", {}, label),
+      make("dd", {data: {value: name}}, make("span", {className: "number"}), make("span", {className: "unit"})));
+  const track = drawing("svg", {class: "track", "aria-hidden": "true"});
+  track.append(drawing("rect", {height: "100%"}));
+  const line = drawing("svg", {viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img"});
+  line.append(drawing("path", {d: "M0 20H100"}), drawing("polyline", {}));
+  return make("li", {className: isMine ? "lane mine" : "lane", data: {key}},
+    make("div", {className: "lane-head"}, make("strong", {}, make("span", {className: "lane-place"}), name),
+      make("span", {className: "chip signal"})),
+    make("p", {className: "lane-gap"}), make("figure", {className: "lane-line"}, line, make("figcaption")), track,
+    make("dl", {className: "lane-values"}, value("distance", "Distance"), value("pace", "Pace"),
+      value("heartRate", "Heart rate")));
 }
 
 /** @param {HTMLElement} element @param {import("./run-lanes.js").Lane} lane */
-function drawLane(element, { gap, link, isLost, place, share, line, ...values }) {
+function drawLane(element, {gap, link, isLost, place, share, line, ...values}) {
   const chip = /** @type {HTMLElement} */ (element.querySelector(".chip"));
   chip.dataset.signal = link.signal;
   chip.classList.toggle("signal", link.signal !== "none");
@@ -191,7 +206,7 @@ function drawLane(element, { gap, link, isLost, place, share, line, ...values })
 }
 
 /** @param {View} next @param {View | undefined} before */
-function drawPrompt({ prompt }, before) {
+function drawPrompt({prompt}, before) {
   show(byID("prompt"), prompt !== undefined);
   if (!prompt) return;
   setText(byID("prompt-text"), prompt.text);
@@ -204,10 +219,10 @@ function drawPrompt({ prompt }, before) {
 }
 
 byID("prompt-keep").addEventListener("click", () => {
-  const { prompt } = drawn ?? {};
+  const {prompt} = drawn ?? {};
   if (prompt?.kind === "lost") request(id, "keepWaiting");
   else if (prompt) {
-    run = { ...run, dismissed: [...run.dismissed, prompt.id] };
+    run = {...run, dismissed: [...run.dismissed, prompt.id]};
     keep(dismissedKey, JSON.stringify(run.dismissed), "sessionStorage");
   }
   draw();
@@ -217,7 +232,8 @@ byID("end-confirm").addEventListener("click", () => {
   const session = drawn?.session;
   closeFor("end-dialog", () => !session || commands.press("end", session, `/live/${login}/${session}/commands`));
 });
-for (const name of ["leave", "leave-early"]) byID(name).addEventListener("click", () => dialog("leave-dialog").showModal());
+for (const name of ["leave", "leave-early"])
+  byID(name).addEventListener("click", () => dialog("leave-dialog").showModal());
 byID("leave-confirm").addEventListener("click", () => closeFor("leave-dialog", () => request(id, "leave")));
 
 function drawPress() {
@@ -227,7 +243,8 @@ function drawPress() {
   const isRefused = !ending && (line.isRefused || refused !== undefined);
   drawLine(byID("press"), ending ? pendingText(ending, Date.now()) : refused?.refusal ?? line.text, isRefused, dismiss);
   setText(byID("totals"), drawn?.totals ?? "");
-  for (const name of ["prompt-keep", "leave-confirm", "share-confirm", "invite-confirm"]) enable(byID(name), !line.isPending);
+  for (const name of ["prompt-keep", "leave-confirm", "share-confirm", "invite-confirm"])
+    enable(byID(name), !line.isPending);
   for (const name of ["prompt-end", "end-confirm"]) enable(byID(name), !ending);
 }
 
@@ -239,11 +256,11 @@ function dismiss() {
 // MARK: People and sharing
 
 /** @param {{ user: string, name: string, text: string, canRemove: boolean, isPending: boolean }} person */
-function personLine({ user, name, text, canRemove, isPending }) {
+function personLine({user, name, text, canRemove, isPending}) {
   const line = make("li", {}, make("p", {}, make("strong", {}, name), make("span", {}, text)));
   if (!canRemove) return line;
-  const button = make("button", { type: "button", disabled: isPending, ariaLabel: `Remove ${user}` }, "Remove");
-  button.addEventListener("click", () => request(id, "remove", { user }));
+  const button = make("button", {type: "button", disabled: isPending, ariaLabel: `Remove ${user}`}, "Remove");
+  button.addEventListener("click", () => request(id, "remove", {user}));
   line.append(button);
   return line;
 }
@@ -252,7 +269,8 @@ const inviteForm = /** @type {HTMLFormElement} */ (byID("invite-form"));
 const invited = /** @type {HTMLInputElement} */ (inviteForm.elements.namedItem("people"));
 byID("invite").addEventListener("click", () => {
   // Who declined in person is not asked again.
-  const inside = new Set(run.view.participants.filter((/** @type {any} */ p) => p.status !== "declined" || !p.reason).map((/** @type {any} */ p) => p.user));
+  const inside = new Set(run.view.participants.filter((/** @type {any} */ p) => p.status !== "declined" || !p.reason)
+      .map((/** @type {any} */ p) => p.user));
   contactButtons(byID("contacts"), contacts.filter((contact) => !inside.has(contact)), invited);
   dialog("invite-dialog").showModal();
 });
@@ -262,7 +280,7 @@ inviteForm.addEventListener("submit", (event) => {
   show(byID("invite-error"), users.length === 0);
   setText(byID("invite-error"), users.length === 0 ? "Name at least one person." : "");
   if (users.length === 0) return;
-  if (!request(id, "invite", { users })) return;
+  if (!request(id, "invite", {users})) return;
   inviteForm.reset();
   dialog("invite-dialog").close();
 });
@@ -280,15 +298,18 @@ byID("share").addEventListener("click", () => {
 });
 shareForm.addEventListener("submit", (event) => {
   event.preventDefault();
-  const sharing = { ...Object.fromEntries(shared.map((name) => [name, field(name).checked])), hideNear: field("hideNear").valueAsNumber };
-  if (request(id, drawn?.isInvited ? "accept" : "share", { sharing })) dialog("share-dialog").close();
+  const sharing = {
+    ...Object.fromEntries(shared.map((name) => [name, field(name).checked])),
+    hideNear: field("hideNear").valueAsNumber
+  };
+  if (request(id, drawn?.isInvited ? "accept" : "share", {sharing})) dialog("share-dialog").close();
 });
 
 // MARK: Results
 
 /** The answer to `routes`: routes and splits, and the revision of the view that it was asked for. */
 /** @type {{ routes: any[], splits: any[] }} */
-let details = { routes: [], splits: [] };
+let details = {routes: [], splits: []};
 let askedRevision = -1;
 /** Whether what follows the answer on the page may be shown, because it came or virtual-run is silent. */
 let isAnswered = false;
@@ -304,31 +325,35 @@ async function askForDetails() {
     isAnswered = true;
     draw();
   };
-  const { routes = [], splits = [], error } = await ask("routes", { run: id }, answered);
+  const {routes = [], splits = [], error} = await ask("routes", {run: id}, answered);
   if (asked !== askedRevision) return;
   isAnswered = true;
-  details = { routes, splits };
+  details = {routes, splits};
   hasRoutes = error ? undefined : routes.length > 0;
   draw();
 }
 
 /** @param {View} next */
-function drawResults({ results, splits, hasDetails }) {
+function drawResults({results, splits, hasDetails}) {
   show(byID("results-box"), results !== undefined);
   show(byID("my-splits-box"), splits.length > 0 && (isAnswered || !hasDetails));
-  setList(byID("my-splits"), splits, (/** @type {any} */ split) => make("tr", {}, make("th", { scope: "row" }, split.number),
-    ...[split.distance, split.time, split.pace, split.heartRate].map((text) => make("td", {}, ...value(text)))));
+  setList(byID("my-splits"), splits,
+    (/** @type {any} */ split) => make("tr", {}, make("th", {scope: "row"}, split.number),
+      ...[split.distance, split.time, split.pace, split.heartRate].map((text) => make("td", {}, ...value(text)))));
   if (!results) return;
   if (hasDetails) askForDetails();
   show(byID("provisional"), results.isProvisional);
-  setList(byID("results"), results.rows, (/** @type {any} */ row) => make("tr", {},
-    make("td", {}, row.place), make("th", { scope: "row" }, row.name, ...(row.notes ? [make("small", {}, row.notes)] : [])),
-    ...[row.time, row.behind, row.distance, row.pace, row.heartRate].map((text) => make("td", {}, ...value(text)))));
-  const table = splitTable(run.view, details.splits, { units: units() });
+  setList(byID("results"), results.rows,
+    (/** @type {any} */ row) => make("tr", {}, make("td", {}, row.place),
+      make("th", {scope: "row"}, row.name, ...(row.notes ? [make("small", {}, row.notes)] : [])),
+      ...[row.time, row.behind, row.distance, row.pace, row.heartRate].map((text) => make("td", {}, ...value(text)))));
+  const table = splitTable(run.view, details.splits, {units: units()});
   show(byID("splits-box"), table.rows.length > 0);
-  setList(byID("splits-head"), [table], ({ unit, names }) => make("tr", {}, ...[unit, ...names].map((text) => make("th", { scope: "col" }, text))));
-  setList(byID("splits"), table.rows, ({ mark, cells }) => make("tr", {}, make("th", { scope: "row" }, mark),
-    ...cells.map(({ time, gap }) => make("td", {}, time, ...(gap ? [make("small", {}, gap)] : [])))));
+  setList(byID("splits-head"), [table],
+    ({unit, names}) => make("tr", {}, ...[unit, ...names].map((text) => make("th", {scope: "col"}, text))));
+  setList(byID("splits"), table.rows,
+    ({mark, cells}) => make("tr", {}, make("th", {scope: "row"}, mark),
+      ...cells.map(({time, gap}) => make("td", {}, time, ...(gap ? [make("small", {}, gap)] : [])))));
 }
 
 // MARK: The map
@@ -338,7 +363,7 @@ let map;
 let byHeartRate = false;
 
 /** @param {View} next */
-function drawMap({ hasDetails, places }) {
+function drawMap({hasDetails, places}) {
   const runners = hasDetails ? routes(run.view, details.routes, byHeartRate) : places;
   // Positions come when the runners are away from the start: their map then moves nothing.
   if (!hasDetails && isSettled() && byID("map-box").hidden) main.classList.add("late-map");
@@ -346,18 +371,22 @@ function drawMap({ hasDetails, places }) {
   show(byID("legend-box"), runners.length > 0);
   show(byID("no-routes"), hasDetails && hasRoutes === false);
   if (hasDetails) setText(byID("no-routes"), routesText(run.view));
-  show(byID("by-heart-rate"), hasDetails && details.routes.some(({ h }) => h));
-  const zones = byHeartRate ? [1, 2, 3, 4, 5].map((zone) => ({ name: `Zone ${zone}`, mark: `zone-mark zone-${zone}`, text: "" })) : [];
-  setList(byID("legend"), [...runners.map(({ name, color }) => ({ name, mark: `map-mark runner runner-${color}`, text: name.slice(0, 2) })), ...zones], ({ name, mark, text }) =>
-    make("li", {}, make("span", { className: mark, ariaHidden: "true" }, text), name));
+  show(byID("by-heart-rate"), hasDetails && details.routes.some(({h}) => h));
+  const zones = byHeartRate
+    ? [1, 2, 3, 4, 5].map((zone) => ({name: `Zone ${zone}`, mark: `zone-mark zone-${zone}`, text: ""}))
+    : [];
+  setList(byID("legend"),
+    [
+      ...runners.map(({name, color}) => ({name, mark: `map-mark runner runner-${color}`, text: name.slice(0, 2)})),
+      ...zones
+    ],
+    ({name, mark, text}) => make("li", {}, make("span", {className: mark, ariaHidden: "true"}, text), name));
   if (runners.length === 0) return;
-  const key = hasDetails ? `${askedRevision} ${byHeartRate} ${JSON.stringify(details.routes).length}` : `${run.positions?.s} ${run.metrics?.s}`;
+  const key = hasDetails ? `${askedRevision} ${byHeartRate} ${JSON.stringify(details.routes).length}`
+                         : `${run.positions?.s} ${run.metrics?.s}`;
   if (map === undefined) {
     map = "loading";
-    import("./map.js").then(({ RouteMap }) => {
-      map = new RouteMap(byID("map-box"), main.dataset.tiles);
-      draw();
-    });
+    import("./map.js").then(({RouteMap}) => {map = new RouteMap(byID("map-box"), main.dataset.tiles); draw();});
   } else if (map !== "loading") map.updateRunners(runners, key);
 }
 byID("by-heart-rate").addEventListener("click", () => {

@@ -1,14 +1,14 @@
 // The page of all virtual runs of the reader, of the people whom the reader runs with, and the form that creates a run.
 
-import { ask } from "./ask.js";
-import { newID } from "./commands.js";
-import { all, byID, drawLine, enable, make, setList, setText, show } from "./dom.js";
-import { request, requestLine, requests, whenRequestsChange } from "./invitations.js";
-import { dialog, followPage, units, whenUnitsChange } from "./page.js";
-import { contactButtons, names } from "./people.js";
-import { entry, ghosts, overview, proposal } from "./run-form.js";
+import {ask} from "./ask.js";
+import {newID} from "./commands.js";
+import {all, byID, drawLine, enable, make, setList, setText, show} from "./dom.js";
+import {request, requestLine, requests, whenRequestsChange} from "./invitations.js";
+import {dialog, followPage, units, whenUnitsChange} from "./page.js";
+import {contactButtons, names} from "./people.js";
+import {entry, ghosts, overview, proposal} from "./run-form.js";
 
-const { login = "" } = byID("main").dataset;
+const {login = ""} = byID("main").dataset;
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** Runs of a question. */
 const pageSize = 50;
@@ -25,7 +25,7 @@ const runs = new Map();
  */
 const workouts = new Map();
 /** @type {{ contacts: string[], blocked: string[], invitesFrom: string }} */
-let people = { contacts: [], blocked: [], invitesFrom: "everyone" };
+let people = {contacts: [], blocked: [], invitesFrom: "everyone"};
 let status = "Loading…";
 let hasOlder = false;
 /** Whether the first page of runs came, or virtual-run is silent: until then nothing is shown that it would move. */
@@ -36,7 +36,7 @@ let created = "";
 followPage("/events", ["view", "people", "workout"], (name, data) => {
   if (name === "people") people = data.payload;
   else if (name === "workout") {
-    if (data.user === login) workouts.set(data.session, { ...data.payload, session: data.session });
+    if (data.user === login) workouts.set(data.session, {...data.payload, session: data.session});
     return;
   } else {
     const run = overview(data.payload);
@@ -50,7 +50,7 @@ whenUnitsChange(draw);
 async function askForRuns(before) {
   isAsking = true;
   draw();
-  const reply = await ask("runs", { limit: pageSize, ...(before === undefined ? {} : { before }) }, (text) => {
+  const reply = await ask("runs", {limit: pageSize, ...(before === undefined ? {} : {before})}, (text) => {
     status = text;
     isAnswered = true;
     draw();
@@ -65,20 +65,25 @@ async function askForRuns(before) {
   draw();
 }
 askForRuns();
-byID("older").addEventListener("click", () => askForRuns(Math.min(...[...runs.values()].map(({ createdAt }) => createdAt))));
+byID("older").addEventListener(
+  "click", () => askForRuns(Math.min(...[...runs.values()].map(({createdAt}) => createdAt))));
 
 function draw() {
   const list = [...runs.values()].sort((a, b) => b.createdAt - a.createdAt).map((run) => entry(run, zone));
-  setList(byID("runs"), list, ({ run, name, status, date, text, isOpen }) => make("li", { className: "card", data: { status: isOpen ? "active" : "completed", activity: "running" } },
-    make("a", { href: `/virtual-runs/${run}` },
-      make("span", { className: "card-head" }, make("strong", { className: "card-user" }, name), make("span", { className: "chip" }, status)),
-      make("span", { className: "card-name" }, date), make("span", {}, text))));
+  setList(byID("runs"), list,
+    ({run, name, status, date, text, isOpen}) =>
+      make("li", {className: "card", data: {status: isOpen ? "active" : "completed", activity: "running"}},
+        make("a", {href: `/virtual-runs/${run}`},
+          make("span", {className: "card-head"}, make("strong", {className: "card-user"}, name),
+            make("span", {className: "chip"}, status)),
+          make("span", {className: "card-name"}, date), make("span", {}, text))));
   show(byID("runs"), isAnswered);
   show(byID("people-box"), isAnswered);
   setText(byID("empty"), status);
   show(byID("empty"), isAnswered && (list.length === 0 || isAsking));
   show(byID("older"), hasOlder && !isAsking);
-  setList(byID("contacts"), people.contacts, (/** @type {string} */ user) => personLine(user, [["removeContact", "Remove"], ["block", "Block"]]));
+  setList(byID("contacts"), people.contacts,
+    (/** @type {string} */ user) => personLine(user, [["removeContact", "Remove"], ["block", "Block"]]));
   setList(byID("blocked"), people.blocked, (/** @type {string} */ user) => personLine(user, [["unblock", "Unblock"]]));
   show(byID("no-contacts"), people.contacts.length === 0);
   show(byID("blocked-box"), people.blocked.length > 0);
@@ -92,10 +97,10 @@ function draw() {
 
 function drawPress() {
   for (const [id, key] of [["press", created], ["people-press", "people"]]) {
-    const line = key ? requestLine(key) : { text: "", isRefused: false };
+    const line = key ? requestLine(key) : {text: "", isRefused: false};
     drawLine(byID(id), line.text, line.isRefused, () => requests.dismiss(key));
   }
-  const { isPending } = requestLine("people");
+  const {isPending} = requestLine("people");
   for (const control of all("#people-box button, [name=invitesFrom]")) enable(control, !isPending);
 }
 whenRequestsChange(draw);
@@ -113,11 +118,11 @@ const change = (type, fields) => requests.press(type, "people", "/virtual-runs/r
 /** @param {string} user @param {string[][]} choices a request and its button each */
 function personLine(user, choices) {
   const buttons = choices.map(([type, label]) => {
-    const button = make("button", { type: "button", ariaLabel: `${label} ${user}` }, label);
-    button.addEventListener("click", () => change(type, { user }));
+    const button = make("button", {type: "button", ariaLabel: `${label} ${user}`}, label);
+    button.addEventListener("click", () => change(type, {user}));
     return button;
   });
-  return make("li", {}, make("strong", {}, user), make("span", { className: "person-buttons" }, ...buttons));
+  return make("li", {}, make("strong", {}, user), make("span", {className: "person-buttons"}, ...buttons));
 }
 
 const personForm = /** @type {HTMLFormElement} */ (byID("person-form"));
@@ -126,10 +131,11 @@ personForm.addEventListener("submit", (event) => {
   const input = /** @type {HTMLInputElement} */ (personForm.elements.namedItem("person"));
   const [user, ...others] = names(input.value);
   if (!user || others.length > 0) return input.focus();
-  if (change(/** @type {HTMLButtonElement} */ (event.submitter)?.value || "addContact", { user })) personForm.reset();
+  if (change(/** @type {HTMLButtonElement} */ (event.submitter)?.value || "addContact", {user})) personForm.reset();
 });
 for (const input of all("[name=invitesFrom]")) {
-  input.addEventListener("change", () => change("setInvites", { from: /** @type {HTMLInputElement} */ (input).value }) || draw());
+  input.addEventListener(
+    "change", () => change("setInvites", {from: /** @type {HTMLInputElement} */ (input).value}) || draw());
 }
 
 // MARK: The form that creates a run
@@ -138,7 +144,7 @@ const form = /** @type {HTMLFormElement} */ (byID("invite-form"));
 const values = () => /** @type {Record<string, string>} */ (Object.fromEntries(new FormData(form)));
 
 function drawForm() {
-  const { goal, start } = values();
+  const {goal, start} = values();
   for (const field of all("[data-goal]", form)) show(field, field.dataset.goal === goal);
   for (const field of all("[data-start]", form)) show(field, field.dataset.start === start);
   setText(byID("distance-unit"), units() === "imperial" ? "mi" : "km");
@@ -146,9 +152,12 @@ function drawForm() {
 
 byID("invite").addEventListener("click", () => {
   drawForm();
-  contactButtons(byID("contact-choices"), people.contacts, /** @type {HTMLInputElement} */ (form.elements.namedItem("people")));
-  const own = ghosts([...workouts.values()], { units: units(), activity: "running" });
-  setList(byID("ghosts"), own, ({ session, text }) => make("label", { className: "check" }, make("input", { type: "checkbox", name: "ghost", value: session }), make("span", {}, text)));
+  contactButtons(
+    byID("contact-choices"), people.contacts, /** @type {HTMLInputElement} */ (form.elements.namedItem("people")));
+  const own = ghosts([...workouts.values()], {units: units(), activity: "running"});
+  setList(byID("ghosts"), own,
+    ({session, text}) => make("label", {className: "check"},
+      make("input", {type: "checkbox", name: "ghost", value: session}), make("span", {}, text)));
   show(byID("ghosts-box"), own.length > 0);
   dialog("invite-dialog").showModal();
 });
@@ -158,9 +167,9 @@ form.addEventListener("input", () => {
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  const { at, ...others } = values();
+  const {at, ...others} = values();
   const sessions = new FormData(form).getAll("ghost").map(String);
-  const made = proposal({ lateJoin: "", ...others, at: others.start === "rolling" ? "" : at }, units(), login, sessions);
+  const made = proposal({lateJoin: "", ...others, at: others.start === "rolling" ? "" : at}, units(), login, sessions);
   setText(byID("invite-error"), "error" in made ? made.error : "");
   show(byID("invite-error"), "error" in made);
   if ("error" in made) return;

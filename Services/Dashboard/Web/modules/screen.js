@@ -1,7 +1,7 @@
 // The screen in gloves and rain: the lock, and the choice to keep it on.
 
-import { byID, show } from "./dom.js";
-import { dialog } from "./page.js";
+import {byID, show} from "./dom.js";
+import {dialog} from "./page.js";
 
 /** Touches do nothing until the padlock is held for a second. */
 export function lock() {
@@ -31,7 +31,8 @@ export function lock() {
   // A second Escape or the system's back gesture closes a dialog without asking.
   locked.addEventListener("close", () => isLocked && locked.showModal());
   padlock.addEventListener("pointerdown", hold);
-  for (const end of ["pointerup", "pointerleave", "pointercancel", "keyup", "blur"]) padlock.addEventListener(end, release);
+  for (const end of ["pointerup", "pointerleave", "pointercancel", "keyup", "blur"])
+    padlock.addEventListener(end, release);
   padlock.addEventListener("keydown", (event) => {
     if (event.key === " " || event.key === "Enter") {
       event.preventDefault();

@@ -1,7 +1,7 @@
 // A session as its page shows it: `receive` takes payloads of the bus, `view` turns them into text. No DOM, no clock.
 
-import { clock, format, joined, minutes, weather as weatherText } from "./format.js";
-import { isOlder } from "./stream.js";
+import {clock, format, joined, minutes, weather as weatherText} from "./format.js";
+import {isOlder} from "./stream.js";
 
 /**
  * @typedef {import("./format.js").Units} Units
@@ -24,7 +24,7 @@ import { isOlder } from "./stream.js";
 
 /** @returns {Session} */
 export const noSession = () =>
-  ({ heardAt: undefined, savingSince: undefined, announcements: [], services: {}, dismissed: [] });
+  ({heardAt: undefined, savingSince: undefined, announcements: [], services: {}, dismissed: []});
 
 const keptKinds = ["lap", "warning", "clock_skew"];
 const keptCount = 64;
@@ -40,22 +40,26 @@ export function receive(session, name, payload, now) {
       const shown = session[name];
       if (isOlder(shown, payload)) return session;
       const heardAt = Math.max(session.heardAt ?? 0, arrival(shown, payload, session.state));
-      return { ...session, [name]: payload, heardAt };
+      return {...session, [name]: payload, heardAt};
     }
     case "state": {
       if (isOlder(session.state, payload)) return session;
       const isSaving = payload.status === "saving";
-      return { ...session, state: payload, savingSince: isSaving ? session.savingSince ?? Math.min(now, payload.revision / 1000) : undefined };
+      return {
+        ...session,
+        state: payload,
+        savingSince: isSaving ? session.savingSince ?? Math.min(now, payload.revision / 1000) : undefined
+      };
     }
     case "weather":
     case "workout":
     case "profile":
-      return isOlder(session[name], payload) ? session : { ...session, [name]: payload };
+      return isOlder(session[name], payload) ? session : {...session, [name]: payload};
     case "announcements":
       if (!keptKinds.includes(payload.kind)) return session;
-      return { ...session, announcements: [...session.announcements, payload].slice(-keptCount) };
+      return {...session, announcements: [...session.announcements, payload].slice(-keptCount)};
     case "services":
-      return { ...session, services: payload };
+      return {...session, services: payload};
     default:
       return session;
   }
@@ -90,7 +94,7 @@ export function activeSeconds(state, now) {
  *
  * @param {Session} session @param {number} now
  */
-export function moment({ state, metrics }, now) {
+export function moment({state, metrics}, now) {
   if (state?.isLive) return now;
   const times = [state?.timer?.asOf, metrics?.c].filter((time) => time !== undefined);
   return times.length > 0 ? Math.max(...times) : now;
@@ -100,19 +104,25 @@ export function moment({ state, metrics }, now) {
  * @typedef {"live" | "weak" | "silent" | "none"} Signal
  * @param {Pick<Session, "state" | "heardAt">} session @param {number} now @returns {{ signal: Signal, text: string }}
  */
-export function freshness({ state, heardAt }, now) {
-  if (state?.status !== "active") return { signal: "none", text: "" };
-  if (!heardAt) return { signal: "silent", text: "No data yet" };
+export function freshness({state, heardAt}, now) {
+  if (state?.status !== "active") return {signal: "none", text: ""};
+  if (!heardAt) return {signal: "silent", text: "No data yet"};
   const age = Math.max(0, now - heardAt);
-  if (age < weakAfter) return { signal: "live", text: "Live" };
-  if (age < silentAfter) return { signal: "weak", text: "Weak signal" };
-  return { signal: "silent", text: `No signal for ${minutes(Math.floor(age))}` };
+  if (age < weakAfter) return {signal: "live", text: "Live"};
+  if (age < silentAfter) return {signal: "weak", text: "Weak signal"};
+  return {signal: "silent", text: `No signal for ${minutes(Math.floor(age))}`};
 }
 
 /** @type {Record<string, string>} */
 export const statusWords = {
-  preparing: "Starting", active: "Active", paused: "Paused", suspended: "Saved for later", saving: "Saving",
-  completed: "Finished", canceled: "Canceled", deleted: "Deleted",
+  preparing: "Starting",
+  active: "Active",
+  paused: "Paused",
+  suspended: "Saved for later",
+  saving: "Saving",
+  completed: "Finished",
+  canceled: "Canceled",
+  deleted: "Deleted",
 };
 
 /** Rows of "More": key, label, quantity, value by `metrics`, `route` and active seconds, whether it is a value of this moment. */
@@ -146,7 +156,11 @@ function averageSpeed(metres, seconds) {
 }
 
 /** @type {Record<string, string>} */
-const averages = { pace: "averagePace", speed: "averageSpeed", heartRate: "averageHeartRate" };
+const averages = {
+  pace: "averagePace",
+  speed: "averageSpeed",
+  heartRate: "averageHeartRate"
+};
 const over = ["saving", "completed", "canceled", "deleted"];
 
 /**
@@ -163,9 +177,9 @@ export function fourth(activity) {
  * @param {Session} session @param {number} now @param {Units} units
  */
 export function view(session, now, units) {
-  const { state, metrics = {}, route = {}, weather } = session;
+  const {state, metrics = {}, route = {}, weather} = session;
   const activity = state?.activity;
-  const options = { units, activity, isEstimated: metrics.ks === "estimate" || metrics.ks === "mixed" };
+  const options = {units, activity, isEstimated: metrics.ks === "estimate" || metrics.ks === "mixed"};
   const fresh = freshness(session, now);
   const isSilent = fresh.signal === "silent";
   const isResting = state !== undefined && state.status !== "active";
@@ -179,29 +193,47 @@ export function view(session, now, units) {
   const row = (key) => {
     const [, label, quantity, value, isOfNow] = /** @type {typeof rows[number]} */ (rows.find(([k]) => k === key));
     const known = isOfNow && isResting ? undefined : value(metrics, route, seconds);
-    return { key, label, text: format(quantity, isOfNow && isSilent ? undefined : known, options), isDimmed: isSilent, isKnown: known !== undefined };
+    return {
+      key,
+      label,
+      text: format(quantity, isOfNow && isSilent ? undefined : known, options),
+      isDimmed: isSilent,
+      isKnown: known !== undefined
+    };
   };
   const special = isResting ? averages[fourth(activity)] : fourth(activity);
   /** @type {Field[]} */
   const main = [
-    { key: "duration", label: "Time", text: state ? format("duration", active) : format("duration", undefined) },
-    { key: "distance", label: "Distance", text: format("distance", metrics.d ?? route.d, options), isDimmed: isSilent },
-    { key: "energy", label: "Energy", text: format("energy", metrics.k, options), isDimmed: isSilent },
+    {key: "duration", label: "Time", text: state ? format("duration", active) : format("duration", undefined)},
+    {key: "distance", label: "Distance", text: format("distance", metrics.d ?? route.d, options), isDimmed: isSilent},
+    {key: "energy", label: "Energy", text: format("energy", metrics.k, options), isDimmed: isSilent},
     row(special),
   ];
   const hasPace = metrics.ap !== undefined;
-  const more = rows.map(([key]) => key).filter((key) => key !== special && !(key === "averageSpeed" && hasPace)).map(row)
-    .filter(({ isKnown }) => isKnown);
+  const more = rows.map(([key]) => key)
+                 .filter((key) => key !== special && !(key === "averageSpeed" && hasPace))
+                 .map(row)
+                 .filter(({isKnown}) => isKnown);
 
   const distance = main[1].text;
   const time = main[0].text.number;
   return {
     title: distance.isUnknown ? time : `${time} · ${joined(distance)}`,
-    name: state?.name, activity, status: state?.status, statusText: statusWords[state?.status] ?? "Waiting for data",
-    fresh, main, more, active,
+    name: state?.name,
+    activity,
+    status: state?.status,
+    statusText: statusWords[state?.status] ?? "Waiting for data",
+    fresh,
+    main,
+    more,
+    active,
     countdown: countdown(state, now),
-    weather: weather && { text: weatherText(weather.temperature, weather.humidity, options), condition: words(weather.condition),
-      attribution: weather.attribution, isStale: weather.isStale },
+    weather: weather && {
+      text: weatherText(weather.temperature, weather.humidity, options),
+      condition: words(weather.condition),
+      attribution: weather.attribution,
+      isStale: weather.isStale
+    },
     battery: isOver ? undefined : battery(metrics),
     devices: isOver ? [] : devices(session),
     zones: zones(metrics.z),
@@ -231,19 +263,19 @@ const words = (name) => name === "unknown" ? "" : name.replace(/[A-Z]/g, (letter
  * @param {any} metrics @returns {{ text: string, isLow: boolean } | undefined}
  */
 export function battery(metrics) {
-  const all = Object.values(metrics?.ds ?? {}).map(({ b }) => b).concat(metrics?.b).filter((b) => b !== undefined);
+  const all = Object.values(metrics?.ds ?? {}).map(({b}) => b).concat(metrics?.b).filter((b) => b !== undefined);
   if (all.length === 0) return undefined;
   const least = Math.min(...all);
-  return { text: joined(format("share", least)), isLow: least <= lowBattery };
+  return {text: joined(format("share", least)), isLow: least <= lowBattery};
 }
 
 /** @param {Session} session */
-function devices({ metrics }) {
-  return Object.entries(metrics?.ds ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, { c, b }]) => {
+function devices({metrics}) {
+  return Object.entries(metrics?.ds ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, {c, b}]) => {
     const silence = Math.max(0, (metrics.c ?? c) - c);
     const parts = [silence > silentAfter ? `silent for ${minutes(silence)}` : "sending"];
     if (b !== undefined) parts.push(`battery ${joined(format("share", b))}`);
-    return { name, text: parts.join(", ") };
+    return {name, text: parts.join(", ")};
   });
 }
 
@@ -251,8 +283,9 @@ function devices({ metrics }) {
 function zones(seconds) {
   const all = (seconds ?? []).reduce((sum, s) => sum + s, 0);
   if (!seconds || all === 0) return [];
-  return seconds.map((s, index) =>
-    ({ label: `Zone ${index + 1}`, share: s / all, text: `${clock(s)} · ${joined(format("share", s / all))}` }));
+  return seconds.map(
+    (s, index) =>
+      ({label: `Zone ${index + 1}`, share: s / all, text: `${clock(s)} · ${joined(format("share", s / all))}`}));
 }
 
 /**
@@ -260,32 +293,43 @@ function zones(seconds) {
  *
  * @param {Session} session @param {number} at @param {import("./format.js").Options} options
  */
-function laps({ state, metrics, announcements, workout }, at, options) {
+function laps({state, metrics, announcements, workout}, at, options) {
   const ends = state?.laps ?? [];
   if (ends.length === 0) return [];
   const bounds = [-Infinity, ...ends, at];
-  return bounds.slice(1).map((end, index) => {
-    const number = index + 1;
-    const isCurrent = number === bounds.length - 1;
-    const seconds = activeSeconds(state, end) - activeSeconds(state, bounds[index]);
-    const announced = announcements.find((a) => a.kind === "lap" && a.number === number);
-    const live = isCurrent ? (metrics?.lp === number ? metrics.ld : undefined) : announced?.distance;
-    const metres = workout?.laps?.[index]?.distance ?? live;
-    return { number, isCurrent, time: clock(seconds), distance: joined(format("distance", metres, options)) };
-  }).reverse();
+  return bounds.slice(1)
+    .map((end, index) => {
+      const number = index + 1;
+      const isCurrent = number === bounds.length - 1;
+      const seconds = activeSeconds(state, end) - activeSeconds(state, bounds[index]);
+      const announced = announcements.find((a) => a.kind === "lap" && a.number === number);
+      const live = isCurrent ? (metrics?.lp === number ? metrics.ld : undefined) : announced?.distance;
+      const metres = workout?.laps?.[index]?.distance ?? live;
+      return {number, isCurrent, time: clock(seconds), distance: joined(format("distance", metres, options))};
+    })
+    .reverse();
 }
 
 /** @param {any} state @param {any} workout */
 function ended(state, workout) {
   switch (state?.status) {
     case "completed":
-      return { kind: "completed", text: workout?.incomplete ? "Finished. Items of some devices are still missing." : "Finished and saved." };
+      return {
+        kind: "completed",
+        text: workout?.incomplete ? "Finished. Items of some devices are still missing." : "Finished and saved."
+      };
     case "canceled":
-      return state.endReason === "expired"
-        ? { kind: "canceled", text: "This workout expired, because no data and no command arrived for hours. Recover it to continue or to end it." }
-        : { kind: "canceled", text: "This workout was discarded. It can be recovered for 48 hours." };
+      return state.endReason === "expired" ? {
+        kind: "canceled",
+        text:
+          "This workout expired, because no data and no command arrived for hours. Recover it to continue or to end it."
+      }
+                                           : {
+                                               kind: "canceled",
+                                               text: "This workout was discarded. It can be recovered for 48 hours."
+                                             };
     case "deleted":
-      return { kind: "deleted", text: "This workout was deleted." };
+      return {kind: "deleted", text: "This workout was deleted."};
     default:
       return undefined;
   }

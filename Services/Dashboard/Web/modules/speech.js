@@ -1,10 +1,10 @@
 // Speech: the page reads announcements aloud if the reader wants it.
 
-import { announce, byID, keep, kept, setText, show } from "./dom.js";
-import { units } from "./page.js";
-import { announcementText } from "./notices.js";
-import { mayPlay } from "./sound.js";
-import { serverClock } from "./stream.js";
+import {announce, byID, keep, kept, setText, show} from "./dom.js";
+import {units} from "./page.js";
+import {announcementText} from "./notices.js";
+import {mayPlay} from "./sound.js";
+import {serverClock} from "./stream.js";
 
 /** Seconds after which an announcement is too old to be read. */
 const ageLimit = 10;
@@ -23,7 +23,9 @@ function set(next) {
 /** Browsers stay silent before the first touch. */
 function drawHint() {
   show(byID("speak-hint"), isOn);
-  setText(byID("speak-hint"), mayPlay() ? "Speech stops when the screen is off." : "Touch the page once to allow speech. It stops when the screen is off.");
+  setText(byID("speak-hint"),
+    mayPlay() ? "Speech stops when the screen is off."
+              : "Touch the page once to allow speech. It stops when the screen is off.");
 }
 document.addEventListener("click", drawHint);
 
@@ -37,7 +39,7 @@ export function speak(text) {
 
 /** @param {any} announcement @param {string} [activity] */
 export function read(announcement, activity) {
-  const text = announcementText(announcement, { units: units(), activity });
+  const text = announcementText(announcement, {units: units(), activity});
   if (!text || serverClock.now - announcement.at > ageLimit) return;
   announce(text);
   speak(text);

@@ -1,13 +1,13 @@
 // The page of all whom one may see, with the start of one's own workout.
 
-import { canceled, titleOf } from "./cards.js";
-import { Presses, isUnanswered, newID, pendingText } from "./commands.js";
-import { announce, byID, drawLine, enable, logIn, make, setList, setText, show } from "./dom.js";
-import { format, joined, metresPerYard } from "./format.js";
-import { everyone, own } from "./home.js";
-import { dialog, units } from "./page.js";
+import {canceled, titleOf} from "./cards.js";
+import {Presses, isUnanswered, newID, pendingText} from "./commands.js";
+import {announce, byID, drawLine, enable, logIn, make, setList, setText, show} from "./dom.js";
+import {format, joined, metresPerYard} from "./format.js";
+import {everyone, own} from "./home.js";
+import {dialog, units} from "./page.js";
 
-const { login = "" } = byID("main").dataset;
+const {login = ""} = byID("main").dataset;
 const presses = new Presses(login, outcome, drawResume);
 own.drawn = drawResume;
 own.replied = (reply) => presses.replied(reply);
@@ -23,30 +23,36 @@ function drawResume() {
     show(resume, current.offersResume === true);
     if (current.session) {
       const session = current.session.toLowerCase();
-      const { metrics, route } = known.sessions[session]?.shown ?? {};
+      const {metrics, route} = known.sessions[session]?.shown ?? {};
       const metres = metrics?.d ?? route?.d;
       const progress = current.progress ? `${current.progress.done}/${current.progress.total} exercises`
-        : metres >= least ? joined(format("roughDistance", metres, { units: units(), activity: current.activity })) : "";
+        : metres >= least ? joined(format("roughDistance", metres, {units: units(), activity: current.activity}))
+                          : "";
       resume.href = `/live/${login}/${session}`;
       setText(resume.querySelector("span"), ["Resume", progress].filter(Boolean).join(" · "));
     }
     show(byID("replace-warning"), current.session !== null);
     setText(byID("start-confirm"), current.session === null ? "Start" : "Discard and start");
   }
-  setList(byID("canceled"), canceled(known, login), ({ session, text, date }) =>
-    make("li", {}, make("a", { href: `/live/${login}/${session}` }, make("span", {}, `${text} · `, make("strong", {}, "Recover")), " ", make("small", {}, date))));
+  setList(byID("canceled"), canceled(known, login),
+    ({session, text, date}) => make("li", {},
+      make("a", {href: `/live/${login}/${session}`}, make("span", {}, `${text} · `, make("strong", {}, "Recover")), " ",
+        make("small", {}, date))));
   drawPress();
 }
 
 /** Shows the start that is under way, else the newest press of one's own workouts, which other pages made. */
 function drawPress() {
-  const press = presses.all.find(({ type, isWithdrawal }) => type === "start" || isWithdrawal) ?? presses.all.at(-1);
+  const press = presses.all.find(({type, isWithdrawal}) => type === "start" || isWithdrawal) ?? presses.all.at(-1);
   if (!press) return drawLine(byID("press"), "", false, dismissRefusals);
-  const { name, activity } = everyone().sessions[press.session]?.shown.state ?? {};
-  const workout = press.type === "start" || press.isWithdrawal ? "" : `${activity ? titleOf(activity, name ?? "") : "Your workout"}: `;
+  const {name, activity} = everyone().sessions[press.session]?.shown.state ?? {};
+  const workout = press.type === "start" || press.isWithdrawal
+    ? ""
+    : `${activity ? titleOf(activity, name ?? "") : "Your workout"}: `;
   if (press.refusal !== undefined) return drawLine(byID("press"), workout + press.refusal, true, dismissRefusals);
   if (workout) {
-    return drawLine(byID("press"), workout + pendingText(press, Date.now()), false, () => location.assign(`/live/${login}/${press.session}`), "Open");
+    return drawLine(byID("press"), workout + pendingText(press, Date.now()), false,
+      () => location.assign(`/live/${login}/${press.session}`), "Open");
   }
   const canWithdraw = press.type === "start" && isUnanswered(press, Date.now());
   drawLine(byID("press"), pendingText(press, Date.now()), false,
@@ -54,7 +60,8 @@ function drawPress() {
 }
 
 function dismissRefusals() {
-  for (const { session, refusal } of presses.all) if (refusal !== undefined) presses.dismiss(session);
+  for (const {session, refusal} of presses.all)
+    if (refusal !== undefined) presses.dismiss(session);
 }
 
 /** @param {import("./commands.js").Press} press @param {import("./commands.js").Answer} answer */
@@ -78,10 +85,15 @@ byID("start-form").addEventListener("submit", (event) => {
   dismissRefusals();
   const session = newID();
   presses.press("start", session, "/commands", {
-    session, activity: values.get("activity"), ...(environment ? { environment } : {}),
-    ...(pool ? { poolLength: units() === "imperial" ? pool * metresPerYard : pool } : {}), ...(definition ? { definition } : {}),
-    countdown: Number(values.get("countdown")), timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, units: units(),
-    ...(everyone().currents[login]?.session ? { replace: true } : {}),
+    session,
+    activity: values.get("activity"),
+    ...(environment ? {environment} : {}),
+    ...(pool ? {poolLength: units() === "imperial" ? pool * metresPerYard : pool} : {}),
+    ...(definition ? {definition} : {}),
+    countdown: Number(values.get("countdown")),
+    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    units: units(),
+    ...(everyone().currents[login]?.session ? {replace: true} : {}),
   });
 });
 drawResume();
@@ -109,8 +121,9 @@ async function readPlans() {
     if (!response.ok) return setText(byID("plan-hint"), "Your plans cannot be read now.");
     const plans = await response.json();
     const chosen = list.value;
-    list.replaceChildren(make("option", { value: "" }, "None"),
-      ...plans.map((/** @type {any} */ { plan, name, activity }) => make("option", { value: plan, data: { activity } }, name)));
+    list.replaceChildren(make("option", {value: ""}, "None"),
+      ...plans.map(
+        (/** @type {any} */ {plan, name, activity}) => make("option", {value: plan, data: {activity}}, name)));
     list.value = chosen;
     show(byID("plan-field"), plans.length > 0);
     setText(byID("plan-hint"), "");
@@ -127,10 +140,13 @@ async function choosePlan() {
   start.disabled = plan !== "";
   setText(byID("plan-hint"), "");
   if (!plan) return;
-  const radio = /** @type {HTMLInputElement | null} */ (document.querySelector(`[name="activity"][value="${list.selectedOptions[0].dataset.activity}"]`));
+  const radio = /** @type {HTMLInputElement | null} */ (
+    document.querySelector(`[name="activity"][value="${list.selectedOptions[0].dataset.activity}"]`));
   if (radio) radio.checked = true;
   drawPool();
-  const read = await fetch(`/plans/${plan}/plan.json`).then((response) => (response.ok ? response.json() : undefined)).catch(() => undefined);
+  const read = await fetch(`/plans/${plan}/plan.json`)
+                 .then((response) => (response.ok ? response.json() : undefined))
+                 .catch(() => undefined);
   if (list.value !== plan) return;
   definition = read;
   start.disabled = false;

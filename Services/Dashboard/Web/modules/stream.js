@@ -23,7 +23,7 @@ const delays = [1, 2, 5, 10, 20];
 
 /** @returns {Link} */
 export const idle = () =>
-  ({ phase: "idle", since: 0, attempt: 0, until: 0, hiddenSince: undefined, end: undefined, reason: undefined });
+  ({phase: "idle", since: 0, attempt: 0, until: 0, hiddenSince: undefined, end: undefined, reason: undefined});
 
 /**
  * @param {Link} link @param {LinkEvent} event @param {number} now seconds of any clock that does not step
@@ -32,13 +32,13 @@ export const idle = () =>
  */
 export function step(link, event, now, jitter = 0) {
   /** @param {Partial<Link>} change @param {Action[]} actions */
-  const next = (change, ...actions) => ({ link: { ...link, ...change }, actions });
-  const connect = () => next({ phase: "connecting", since: now, hiddenSince: undefined }, "close", "open");
+  const next = (change, ...actions) => ({link: {...link, ...change}, actions});
+  const connect = () => next({phase: "connecting", since: now, hiddenSince: undefined}, "close", "open");
   /** @param {number} [least] @param {Action[]} first */
   const wait = (least = 0, ...first) => {
     const delay = delays[Math.min(link.attempt, delays.length - 1)] * (0.75 + jitter / 2);
     const until = now + Math.max(least, delay);
-    return next({ phase: "waiting", since: now, until, attempt: link.attempt + 1 }, ...first);
+    return next({phase: "waiting", since: now, until, attempt: link.attempt + 1}, ...first);
   };
 
   if (link.phase === "over") return next({});
@@ -46,29 +46,29 @@ export function step(link, event, now, jitter = 0) {
     case "start":
       return link.phase === "idle" ? connect() : next({});
     case "returned":
-      return { link: connect().link, actions: ["close", "check", "open"] };
+      return {link: connect().link, actions: ["close", "check", "open"]};
     case "left":
-      return next({ phase: "hidden" }, "close");
+      return next({phase: "hidden"}, "close");
     case "opened":
-      return link.phase === "connecting" ? next({ phase: "open", since: now, reason: undefined }) : next({});
+      return link.phase === "connecting" ? next({phase: "open", since: now, reason: undefined}) : next({});
     case "event":
-      return link.phase === "open" ? next({ since: now, attempt: 0 }) : next({});
+      return link.phase === "open" ? next({since: now, attempt: 0}) : next({});
     case "failed":
       if (link.phase === "open") return wait(0, "close");
       return link.phase === "connecting" ? wait(0, "close", "check") : next({});
     case "status":
-      if (event.status === 401) return next({ phase: "over", end: "login" }, "close");
-      if (event.status === 404 || event.status === 410) return next({ phase: "over", end: "gone" }, "close");
+      if (event.status === 401) return next({phase: "over", end: "login"}, "close");
+      if (event.status === 404 || event.status === 410) return next({phase: "over", end: "gone"}, "close");
       if (link.phase !== "waiting") return next({});
-      return next({ until: Math.max(link.until, link.since + (event.retryAfter || 0)), reason: event.reason });
+      return next({until: Math.max(link.until, link.since + (event.retryAfter || 0)), reason: event.reason});
     case "hidden":
-      return next({ hiddenSince: link.hiddenSince ?? now });
+      return next({hiddenSince: link.hiddenSince ?? now});
     case "visible":
       if (link.phase === "hidden" || link.phase === "waiting") return connect();
-      return next({ hiddenSince: undefined });
+      return next({hiddenSince: undefined});
     case "tick":
       if (link.hiddenSince !== undefined && now - link.hiddenSince >= hiddenLimit && link.phase !== "hidden") {
-        return next({ phase: "hidden" }, "close");
+        return next({phase: "hidden"}, "close");
       }
       if (link.phase === "open" && now - link.since > silenceLimit) return wait(0, "close");
       if (link.phase === "connecting" && now - link.since > openLimit) return wait(0, "close", "check");
@@ -101,11 +101,12 @@ export function follow(url, names, to) {
   /** @param {LinkEvent} event */
   const handle = (event) => {
     const before = link;
-    const { link: after, actions } = step(link, event, now(), Math.random());
+    const {link: after, actions} = step(link, event, now(), Math.random());
     link = after;
     for (const action of actions) perform[action]();
     if (before.phase !== after.phase || before.end !== after.end || before.reason !== after.reason) to.changed(link);
-    if (link.phase !== "hidden" && link.phase !== "over") return void (timer ??= setInterval(() => handle({ type: "tick" }), 1000));
+    if (link.phase !== "hidden" && link.phase !== "over")
+      return void (timer ??= setInterval(() => handle({type: "tick"}), 1000));
     clearInterval(timer);
     timer = undefined;
   };
@@ -118,12 +119,12 @@ export function follow(url, names, to) {
     open() {
       const opened = new EventSource(address());
       source = opened;
-      opened.onopen = () => source === opened && handle({ type: "opened" });
-      opened.onerror = () => source === opened && handle({ type: "failed" });
+      opened.onopen = () => source === opened && handle({type: "opened"});
+      opened.onerror = () => source === opened && handle({type: "failed"});
       for (const name of names) {
         opened.addEventListener(name, (event) => {
           if (source !== opened) return;
-          handle({ type: "event" });
+          handle({type: "event"});
           const text = /** @type {MessageEvent<string>} */ (event).data;
           to.receive(name, text === "" ? undefined : JSON.parse(text), text);
         });
@@ -134,11 +135,12 @@ export function follow(url, names, to) {
       // A browser has six connections to a server: a silent one must not stay.
       const timer = setTimeout(() => request.abort(), openLimit * 1000);
       try {
-        const answer = await fetch(`${address()}-check`, { signal: request.signal, cache: "no-store", redirect: "manual" });
+        const answer =
+          await fetch(`${address()}-check`, {signal: request.signal, cache: "no-store", redirect: "manual"});
         // A proxy answers with a page.
         const isPlain = answer.status === 503 && answer.headers.get("Content-Type")?.startsWith("text/plain");
         const reason = isPlain ? await answer.text() : undefined;
-        handle({ type: "status", status: answer.status, retryAfter: Number(answer.headers.get("Retry-After")), reason });
+        handle({type: "status", status: answer.status, retryAfter: Number(answer.headers.get("Retry-After")), reason});
       } catch {
         // Without an answer the next attempt follows anyway.
       }
@@ -147,17 +149,17 @@ export function follow(url, names, to) {
     },
   };
 
-  document.addEventListener("visibilitychange", () => handle({ type: document.hidden ? "hidden" : "visible" }));
-  addEventListener("pagehide", () => handle({ type: "left" }));
-  addEventListener("pageshow", (event) => event.persisted && handle({ type: "returned" }));
-  addEventListener("online", () => handle({ type: "visible" }));
-  handle({ type: "start" });
+  document.addEventListener("visibilitychange", () => handle({type: document.hidden ? "hidden" : "visible"}));
+  addEventListener("pagehide", () => handle({type: "left"}));
+  addEventListener("pageshow", (event) => event.persisted && handle({type: "returned"}));
+  addEventListener("online", () => handle({type: "visible"}));
+  handle({type: "start"});
 
   /** @param {string} next */
   return (next) => {
     url = next;
-    handle({ type: "left" });
-    if (!document.hidden) handle({ type: "visible" });
+    handle({type: "left"});
+    if (!document.hidden) handle({type: "visible"});
   };
 }
 
@@ -182,13 +184,11 @@ export class ServerClock {
     const uptime = performance.now() / 1000;
     // The beat that was on its way for the shortest time counts, for a minute.
     if (this.#beat && uptime - this.#beat.uptime < 60 && (this.exact ?? 0) > server) return;
-    this.#beat = { server, wall: Date.now() / 1000, uptime };
+    this.#beat = {server, wall: Date.now() / 1000, uptime};
   }
 
   /** Unix seconds. */
-  get now() {
-    return this.exact ?? Date.now() / 1000 + (this.#beat ? this.#beat.server - this.#beat.wall : 0);
-  }
+  get now() { return this.exact ?? Date.now() / 1000 + (this.#beat ? this.#beat.server - this.#beat.wall : 0); }
 
   /** Unix seconds; undefined before a beat, and if this browser's clock stepped or its device slept since. */
   get exact() {

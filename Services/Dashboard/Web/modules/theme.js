@@ -4,18 +4,20 @@ document.documentElement.classList.add("scripted");
 {
   /** @type {any} */
   let pressed;
-  const note = (/** @type {Event} */ event) => pressed = /** @type {Element} */ (event.target).closest("button.needs-script");
+  const note = (/** @type {Event} */ event) => pressed =
+    /** @type {Element} */ (event.target).closest("button.needs-script");
   addEventListener("click", note, true);
   addEventListener("modules", () => {
     removeEventListener("click", note, true);
     pressed?.click();
-  }, { once: true });
+  }, {once: true});
 }
 // Theme, and how Home shows people. A browser may block the storage.
 for (const [name, usual] of [["theme", "system"], ["view", "cards"], ["map", "off"]]) {
   let chosen;
   try {
     chosen = localStorage.getItem(`pacebus.${name}`);
-  } catch {}
+  } catch {
+  }
   document.documentElement.dataset[name] = chosen ?? usual;
 }

@@ -1,12 +1,12 @@
 // A virtual run as its page shows it: `receive` takes payloads of the bus, `runView` turns them into text. No DOM, no clock.
 
-import { clock, date, format, joined, minutes, unknown } from "./format.js";
-import { lanes, ownLink, remember } from "./run-lanes.js";
-import { places } from "./run-map.js";
-import { nameOf, results, splits } from "./run-results.js";
-import { ghostName, isOpen, isOver, isStopped, list, others, own, statusText, terms, title, waiting } from "./run-status.js";
-import { activeSeconds, arrival } from "./session.js";
-import { isOlder } from "./stream.js";
+import {clock, date, format, joined, minutes, unknown} from "./format.js";
+import {lanes, ownLink, remember} from "./run-lanes.js";
+import {places} from "./run-map.js";
+import {nameOf, results, splits} from "./run-results.js";
+import {ghostName, isOpen, isOver, isStopped, list, others, own, statusText, terms, title, waiting} from "./run-status.js";
+import {activeSeconds, arrival} from "./session.js";
+import {isOlder} from "./stream.js";
 
 /**
  * @typedef {import("./format.js").Options} Options
@@ -28,47 +28,64 @@ import { isOlder } from "./stream.js";
  */
 
 /** @param {string} id @returns {Run} */
-export const noRun = (id) => ({ id, services: {}, metres: {}, workouts: {}, gaps: {}, dismissed: [] });
+export const noRun = (id) => ({id, services: {}, metres: {}, workouts: {}, gaps: {}, dismissed: []});
 
 /** The longest wait that covers the page, in seconds. */
 const longestCountdown = 60;
 
 /** @param {Run} run @param {string} name @param {any} payload @returns {Run} */
 export function receive(run, name, payload) {
-  if (name === "services") return { ...run, services: payload };
+  if (name === "services") return {...run, services: payload};
   if (name === "workout") {
     const session = payload.session.toLowerCase();
-    return isOlder(run.workouts[session], payload) ? run : { ...run, workouts: { ...run.workouts, [session]: payload } };
+    return isOlder(run.workouts[session], payload) ? run : {...run, workouts: {...run.workouts, [session]: payload}};
   }
-  const named = { view: payload?.run, partners: payload?.r, positions: payload?.r, metrics: payload?.r, state: payload?.run, current: run.id }[name];
+  const named = {
+    view: payload?.run,
+    partners: payload?.r,
+    positions: payload?.r,
+    metrics: payload?.r,
+    state: payload?.run,
+    current: run.id
+  }[name];
   if (named?.toLowerCase() !== run.id) return run;
   const shown = /** @type {any} */ (run)[name];
   if (isOlder(shown, payload)) return run;
-  if (name === "partners") return { ...run, partners: payload, gaps: remember(run.gaps, payload) };
-  if (name === "metrics") return { ...run, metrics: payload, heardAt: Math.max(run.heardAt ?? 0, arrival(shown, payload, run.state)) };
-  return { ...run, [name]: payload };
+  if (name === "partners") return {...run, partners: payload, gaps: remember(run.gaps, payload)};
+  if (name === "metrics")
+    return {...run, metrics: payload, heardAt: Math.max(run.heardAt ?? 0, arrival(shown, payload, run.state))};
+  return {...run, [name]: payload};
 }
 
 /** @param {any} view whether the reader may invite others into it */
-const canInvite = (view) => view.host === view.user && (["inviting", "confirming"].includes(view.status) || isOpen(view));
+const canInvite = (view) =>
+  view.host === view.user && (["inviting", "confirming"].includes(view.status) || isOpen(view));
 /** @param {any} view @param {any} p a participant */
-const canRemove = (view, p) => view.host === view.user && p.user !== view.host && !isOver(view) && ["invited", "accepted"].includes(p.status);
+const canRemove = (view, p) =>
+  view.host === view.user && p.user !== view.host && !isOver(view) && ["invited", "accepted"].includes(p.status);
 /** @param {any} view whether the reader may choose what the others see */
-const canShare = (view) => view.status !== "canceled" && ["invited", "accepted", "confirmed", "running", "absent", "finished"].includes(own(view)?.status);
+const canShare = (view) => view.status !== "canceled" &&
+  ["invited", "accepted", "confirmed", "running", "absent", "finished"].includes(own(view)?.status);
 
 /** @type {Record<string, string>} */
 const canceledWords = {
-  declined: "All declined.", expired: "The invitations expired.",
+  declined: "All declined.",
+  expired: "The invitations expired.",
   unconfirmed: "Too few pressed Go within a minute. Create a new run, and press Go while the page counts down.",
-  left: "Too few stayed until the start.", deleted: "The host’s account was deleted.",
+  left: "Too few stayed until the start.",
+  deleted: "The host’s account was deleted.",
 };
 /** @type {Record<string, string>} */
 const declinedWords = {
-  expired: "The invitation expired.", removed: "The host removed you.",
+  expired: "The invitation expired.",
+  removed: "The host removed you.",
   closed: "The run is closed.",
 };
 /** @type {Record<string, string>} */
-const leftWords = { canceled: "You discarded your workout.", deleted: "You deleted your workout." };
+const leftWords = {
+  canceled: "You discarded your workout.",
+  deleted: "You deleted your workout."
+};
 
 /**
  * Why the run is over for the reader.
@@ -85,12 +102,12 @@ function outcome(view) {
 }
 
 /** @param {any} view whose run began without the reader */
-const missed = ({ lateJoin, host }) =>
-  `You did not press Go within a minute. ${lateJoin === false ? "Nobody can join this run any more: create a new one." : `Ask ${host} to invite you again.`}`;
+const missed = ({lateJoin, host}) => `You did not press Go within a minute. ${
+  lateJoin === false ? "Nobody can join this run any more: create a new one." : `Ask ${host} to invite you again.`}`;
 
 /** @param {Run} run @param {number} now @param {Options} options @param {string} [zone] */
 export function runView(run, now, options, zone) {
-  const { view, partners } = run;
+  const {view, partners} = run;
   if (!view) return undefined;
   const mine = own(view);
   const passed = Math.max(0, now - (partners?.now ?? now));
@@ -99,7 +116,8 @@ export function runView(run, now, options, zone) {
   const isOn = ["starting", "running"].includes(view.status) && takesPart;
   const isPaused = isStopped(run);
   const canEdit = canInvite(view);
-  const seconds = partners?.t === undefined ? undefined : partners.t + (isPaused || mine?.status !== "running" ? 0 : passed);
+  const seconds =
+    partners?.t === undefined ? undefined : partners.t + (isPaused || mine?.status !== "running" ? 0 : passed);
   const isCovered = isOn && startsIn !== undefined && startsIn > 0 && startsIn <= longestCountdown;
   return {
     title: title(view), terms: terms(view, options, zone), status: view.status, isOver: isOver(view),
@@ -143,28 +161,42 @@ export function runView(run, now, options, zone) {
  *
  * @param {Run} run @param {any} mine
  */
-function unfinished({ current, view }, mine) {
+function unfinished({current, view}, mine) {
   if (!current?.session || current.session.toLowerCase() === mine?.session?.toLowerCase()) return undefined;
   if (isOver(view) || !["accepted", "confirmed"].includes(mine?.status)) return undefined;
-  return { session: current.session.toLowerCase(), text: `Your workout ${current.name ?? ""} is unfinished. End it before the run.` };
+  return {
+    session: current.session.toLowerCase(),
+    text: `Your workout ${current.name ?? ""} is unfinished. End it before the run.`
+  };
 }
 
 /** @param {Run} run @param {any} mine @param {number} now @param {Options} options */
-function prompt({ view, dismissed }, mine, now, options) {
+function prompt({view, dismissed}, mine, now, options) {
   if (mine?.status !== "running" || view.status !== "running") return undefined;
-  const partners = others(view).filter(({ status }) => ["running", "finished"].includes(status));
+  const partners = others(view).filter(({status}) => ["running", "finished"].includes(status));
   if (view.prompt) {
-    const lost = partners.filter(({ status }) => status === "running").map(({ user }) => user);
-    return { id: `lost-${view.prompt.since}`, kind: "lost", text: lost.length > 1 ? "Partners lost" : "Partner lost",
-      detail: `No data from ${list(lost)} for ${minutes(Math.max(0, now - view.prompt.since))}.` };
+    const lost = partners.filter(({status}) => status === "running").map(({user}) => user);
+    return {
+      id: `lost-${view.prompt.since}`,
+      kind: "lost",
+      text: lost.length > 1 ? "Partners lost" : "Partner lost",
+      detail: `No data from ${list(lost)} for ${minutes(Math.max(0, now - view.prompt.since))}.`
+    };
   }
   // In a larger run a finish is a line in the lanes.
   if (partners.length !== 1 || partners[0].status !== "finished" || view.ghosts?.length > 0) return undefined;
-  const [{ user, finished }] = partners;
+  const [{user, finished}] = partners;
   const id = `finished-${user}`;
   if (dismissed.includes(id)) return undefined;
-  const figures = [finished?.distance === undefined ? undefined : joined(format("distance", finished.distance, options)),
-    finished?.pace === undefined ? undefined : joined(format("pace", finished.pace, options))].filter(Boolean).join(", ");
+  const figures = [
+    finished?.distance === undefined ? undefined : joined(format("distance", finished.distance, options)),
+    finished?.pace === undefined ? undefined : joined(format("pace", finished.pace, options))
+  ].filter(Boolean).join(", ");
   // A unit stays with its number.
-  return { id, kind: "finished", text: `${user} finished ${figures.replaceAll(/(?<=\d) /g, "\u00a0")}`.trim(), detail: "" };
+  return {
+    id,
+    kind: "finished",
+    text: `${user} finished ${figures.replaceAll(/(?<=\d) /g, "\u00a0")}`.trim(),
+    detail: ""
+  };
 }
