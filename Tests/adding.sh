@@ -8,8 +8,9 @@ usage() {
 usage: Tests/adding.sh WHAT [BRANCH [BASE]]
 
 Prints the changes of BRANCH (default HEAD) since it left BASE (default main), and fails if it changes a file that
-Shared/README.md does not list for adding WHAT: quantity, target, weather-provider or service. The lists are the fenced
-blocks "files WHAT". Each line begins with a path; `*` matches any characters, and `+` allows new files only.
+Shared/README.md does not list for adding WHAT: quantity, sport, target, weather-provider, service or page. The lists
+are the fenced blocks "files WHAT". Each line begins with a path; `*` matches any characters, and `+` allows new files
+only.
 END
 }
 

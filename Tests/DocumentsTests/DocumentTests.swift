@@ -23,7 +23,7 @@ struct DocumentTests {
     @Test func `Shared's README lists the files of each addition`() async throws {
         let folder = try TemporaryFolder()
         let script = Document.repository.appending(path: "Tests/adding.sh").path
-        for what in ["quantity", "target", "weather-provider", "service"] {
+        for what in ["quantity", "sport", "target", "weather-provider", "service", "page"] {
             try await ChildProcess.run([script, what, "HEAD", "HEAD"], log: folder.file(what))
         }
     }
