@@ -19,7 +19,7 @@ extension Dashboard {
     }
 }
 
-/// What routes and loop share.
+/// The parts that routes and loop share.
 struct DashboardParts: Sendable {
     let context: ServiceContext
     let configuration: DashboardConfiguration

@@ -25,7 +25,7 @@ struct SessionEngineLoop {
     var erasures: [User: Erasure] = [:]
     /// Files of an operator that ask for removals, until the store has them.
     var purged: [String] = []
-    /// Those that cannot be removed.
+    /// Files of an operator that cannot be removed.
     var refusedPurges: Set<String> = []
     var purgedAt: Moment?
     var sweptAt: Moment?

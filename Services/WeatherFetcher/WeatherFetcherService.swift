@@ -12,7 +12,7 @@ struct WeatherFetcherService: Service {
     let context: ServiceContext
     let weather: WeatherConfiguration
     let store: any Store
-    /// Of a request to the provider.
+    /// The timeout of a request to the provider.
     let timeout: Duration
 
     func run() async throws {

@@ -175,7 +175,7 @@ package struct StoreRange: Hashable, Sendable {
 
     /// The part of an ascending range after a key.
     package func after(_ key: String) -> StoreRange {
-        // No key contains a control character, so none is between a key and the same with one behind it.
+        // Keys contain no control characters, so the key followed by U+0001 is a bound that no other key is below.
         StoreRange(shard: shard, keys: min(key + "\u{1}", keys.upperBound)..<keys.upperBound)
     }
 }

@@ -19,7 +19,7 @@ package struct Silences: Equatable, Sendable {
     /// they depend on the items alone, not on the order in which they arrive.
     package static let span = 1_000 * minimum
 
-    /// In the order of time.
+    /// The gaps in the order of time.
     package var gaps: [Gap]
 
     package init(_ gaps: [Gap] = []) {

@@ -90,7 +90,7 @@ enum WatchedTopics: Hashable {
     case views(User)
     case run(User, RunID)
 
-    /// What is always subscribed to.
+    /// The topics that are always subscribed to.
     static let always =
         [.state, .workout].flatMap { TopicFilter.sessions($0 as SessionTopic.Kind, shards: Set(Shard.all)) }
         + [TopicFilter.users(.current), TopicFilter.users(.profile), TopicFilter.allPresences]

@@ -51,7 +51,7 @@ struct OperatorContent: Encodable, Equatable, Sendable {
     static let replicaLimit = 4
 
     let asOf: String
-    /// What is stuck.
+    /// One line about what needs attention, such as silent sessions and services that are offline.
     let headline: String
     let isTrouble: Bool
     let counts: [Count]

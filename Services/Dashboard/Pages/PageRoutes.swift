@@ -94,7 +94,7 @@ private struct PageRoutes: Sendable {
         hub.newest(.session(key, .metrics)).flatMap { try? MetricsSnapshot($0.payload) }
     }
 
-    /// Those of the reader's profile.
+    /// The units of the reader's profile.
     private func units(of login: Login) -> Units? {
         login.user.flatMap { hub.newest(.user($0, .profile)) }
             .flatMap { try? JSONCoding.decode(UserProfile.self, from: $0.payload) }?.profile.units

@@ -107,7 +107,7 @@ private struct Reader {
     private mutating func exercise(_ exercise: PlanForm.Exercise, _ path: String) -> PlannedExercise {
         let category = text(exercise.category)
         if let category, ExerciseCategory(rawValue: category) == nil {
-            note("\(path).category", "'\(category.prefix(40))' is no kind of movement; choose one of the list")
+            note("\(path).category", "unknown kind of movement '\(category.prefix(40))'; choose one of the list")
         }
         let sets = exercise.sets.enumerated().map { number, row in
             let path = "\(path)x\(number)"
@@ -126,7 +126,7 @@ private struct Reader {
         guard let name = text(clock.kind) else { return nil }
         let path = path.isEmpty ? "timer" : "\(path).timer"
         guard let kind = TimerConfiguration.Kind(rawValue: name) else {
-            note("\(path).type", "'\(name.prefix(40))' is no clock; choose one of the list")
+            note("\(path).type", "unknown clock '\(name.prefix(40))'; choose one of the list")
             return nil
         }
         var timer = TimerConfiguration(kind)

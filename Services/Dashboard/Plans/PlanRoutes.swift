@@ -73,7 +73,7 @@ struct PlanPages: Sendable {
     let login: Login
     let user: User
 
-    /// Those of the person's profile.
+    /// The person's profile, from the broker.
     private var profile: Profile? {
         parts.hub.newest(.user(user, .profile))
             .flatMap { try? JSONCoding.decode(UserProfile.self, from: $0.payload) }?.profile

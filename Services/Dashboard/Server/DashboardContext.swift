@@ -1,7 +1,7 @@
 import Hummingbird
 import NIOCore
 
-/// What handlers know of a request.
+/// A request as handlers receive it.
 struct DashboardContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// The person who is signed in; `nil` without a login.

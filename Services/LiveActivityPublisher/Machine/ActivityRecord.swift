@@ -15,7 +15,7 @@ struct ActivityRecord: Codable, Equatable, Sendable {
     /// Accepted registrations that are remembered, so that repeats are idempotent.
     static let answeredLimit = 32
 
-    /// By the devices' names.
+    /// Sorted by the devices' names.
     private(set) var devices: [DeviceActivity] = []
     /// The latest registrations that were accepted, oldest first.
     private(set) var answered: [CommandID] = []

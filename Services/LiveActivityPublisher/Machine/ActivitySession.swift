@@ -28,7 +28,7 @@ struct ActivitySession: Equatable, Sendable {
     var lap: Int
     var banner: Banner?
     var units: Units
-    /// Of a planned workout.
+    /// The current block of a planned workout.
     var block: PlanBlock?
     var run: RunID?
 

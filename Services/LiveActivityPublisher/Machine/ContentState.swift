@@ -33,9 +33,9 @@ struct ContentState: Equatable, Sendable {
     var lap: Int
     var banner: Banner?
     var units: Units
-    /// Of a planned workout.
+    /// The current block of a planned workout.
     var block: PlanBlock?
-    /// Of a virtual run.
+    /// The nearest partner in a virtual run.
     var partner: NearestPartner?
 }
 
@@ -46,9 +46,9 @@ struct NearestPartner: Equatable, Sendable {
     /// Whole metres and seconds, positive when the partner is ahead.
     var gapMeters: Double?
     var gapSeconds: Double?
-    /// From 1.
+    /// The reader's place, from 1.
     var place: Int?
-    /// With the reader.
+    /// The number of runners, the reader included.
     var runners: Int
 
     /// `nil` without partners.

@@ -38,7 +38,7 @@ struct NotificationRecord: Codable, Equatable, Sendable {
         func isOf(_ alert: RunAlert?) -> Bool { alert.map { (run, kind, at) == ($0.run, $0.kind, $0.at) } ?? false }
     }
 
-    /// By the devices' names.
+    /// Sorted by the devices' names.
     private(set) var devices: [RegisteredDevice] = []
     /// The latest registrations that were accepted, oldest first.
     private(set) var answered: [CommandID] = []

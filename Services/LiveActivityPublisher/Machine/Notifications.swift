@@ -6,9 +6,9 @@ import Workouts
 
 /// The devices that registered for users, and the alerts of virtual runs that they need.
 ///
-/// A part of ``LiveActivityPublisherMachine``. A view decides an alert once, for the devices registered by then, or for the
-/// first device that registers later. The alert is stored before its first push, and each device's push has one `apns-id`. It is repeated until APNs accepts it, the
-/// user has answered or the alert expires.
+/// A part of ``LiveActivityPublisherMachine``. A view decides an alert once: for all devices that are registered at
+/// that time, or if there are none, for the next that registers. The alert is stored before its first push. Each
+/// device's push has one `apns-id` and is repeated until APNs accepts it, the user has answered or the alert expires.
 struct Notifications {
     /// The maximum number of runs of a user whose newest view is remembered.
     static let viewLimit = 500
@@ -21,7 +21,7 @@ struct Notifications {
         var record: NotificationRecord
         /// The newest view of each run. After a restart, alerts wait for it: the user may have answered meanwhile.
         var views: [RunID: View] = [:]
-        /// By `apns-id`.
+        /// The attempts of pushes, by `apns-id`.
         var attempts: [UUID: Attempt] = [:]
         var limit = TokenBucket<Moment>(burst: 30, perSecond: 1)
     }
@@ -271,6 +271,6 @@ extension Notifications.Entry {
 
 extension Refusal {
     static let tooManyRegistrations = Refusal(
-        code: "too_many_requests", message: "at most 1 registration a second in bursts of 30; repeat it later",
-        retryAfter: 5)
+        code: "too_many_requests",
+        message: "too many registrations (limit: 1 per second, bursts of 30); try again later", retryAfter: 5)
 }

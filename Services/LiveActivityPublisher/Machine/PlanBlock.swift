@@ -7,9 +7,9 @@ struct PlanBlock: Equatable, Sendable {
         /// The name of the current exercise; during a rest, of the next one.
         var exercise: String
         var phase: PlanTimer.Phase
-        /// From 1.
+        /// The current round, from 1.
         var round: Int
-        /// From 1; absent when all are done.
+        /// The current set, from 1; absent when all are done.
         var set: Int?
     }
 

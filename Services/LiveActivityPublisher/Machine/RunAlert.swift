@@ -97,6 +97,6 @@ extension RunGoal {
 }
 
 extension User {
-    /// With a capital letter.
+    /// The name with a capital first letter.
     fileprivate var asName: String { "\(description.prefix(1).uppercased())\(description.dropFirst())" }
 }

@@ -10,7 +10,7 @@ import ServiceKit
 struct APNsConfiguration: Sendable {
     /// `nil` if no key is configured: activities stay pending.
     var account: APNsAccount?
-    /// Without a trailing slash.
+    /// The URL of the push service, without a trailing slash.
     var url: String?
     var caFile: String?
 }

@@ -131,7 +131,7 @@ extension ControlService {
         if let session, let text = session.unfinished, session.session != own?.session { throw Failure.busy(text) }
     }
 
-    /// The run of the command: the one that it names, else the one that fits.
+    /// The run that the command names, else the user's only run to which it applies.
     private func run(_ named: RunID?, _ fit: RunFit) async throws -> RunID {
         if let named { return named }
         let views = try await views()

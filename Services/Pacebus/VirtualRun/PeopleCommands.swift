@@ -41,7 +41,7 @@ extension Pacebus {
             switch (change, contact, invitesFrom) {
             case (.add, let contact?, _): .virtualRun(.people(.addContact(contact), done: "\(contact) is a contact"))
             case (.remove, let contact?, _):
-                .virtualRun(.people(.removeContact(contact), done: "\(contact) is no contact"))
+                .virtualRun(.people(.removeContact(contact), done: "\(contact) is not a contact"))
             case (_, _, let from?): .virtualRun(.people(.setInvites(from), done: "invitations from \(from.rawValue)"))
             default: .virtualRun(.contacts)
             }

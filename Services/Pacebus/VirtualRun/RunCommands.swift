@@ -4,7 +4,7 @@ import Client
 import Workouts
 
 struct RunArgument: ParsableArguments {
-    @Argument(help: "The virtual run, a UUID. (default: the one that fits)")
+    @Argument(help: "The virtual run, a UUID. (default: the user's only run to which this applies)")
     var run: RunID?
 }
 
@@ -21,7 +21,7 @@ struct SharingOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Lets the others run against this run later.")
     var lendGhost: Bool?
 
-    @Option(help: "Metres around the start without a position, 0 to 1600.")
+    @Option(help: "Hides positions within this many metres of the start, 0 to 1600.")
     var hideNear: Double?
 
     func validate() throws {

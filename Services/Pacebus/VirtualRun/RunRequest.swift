@@ -2,7 +2,7 @@ import Bus
 import Client
 import Workouts
 
-/// A command on virtual runs or people. Without a run it applies to the one that fits.
+/// A command on virtual runs or people. Without a run, it applies to the user's only run that fits it.
 enum RunRequest: Sendable {
     case create(RunProposal)
     case act(VirtualRunRequest.Action, RunID?, RunFit)

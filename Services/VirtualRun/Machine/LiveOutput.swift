@@ -2,7 +2,7 @@ import Bus
 import ServiceKit
 import Workouts
 
-/// What a ``LiveRun`` asks for.
+/// An action that a ``LiveRun`` returns.
 enum LiveOutput: Equatable, Sendable {
     case partners(User, Partners)
     case positions(User, RunPositions)

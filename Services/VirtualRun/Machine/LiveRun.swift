@@ -7,7 +7,7 @@ import Workouts
 /// A value without effects: ``update(_:now:)`` after each change of the run, ``receive(_:of:isRetained:now:)`` for each
 /// snapshot, ``advance(isFed:now:)`` when ``due`` is reached and after each of the others.
 struct LiveRun {
-    /// What survives a restart.
+    /// The part that survives a restart.
     struct Stored: Codable, Equatable, Sendable {
         /// Later processes use higher revisions of `partners`.
         var ceiling: Int64 = 0

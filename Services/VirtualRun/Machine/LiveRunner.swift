@@ -4,7 +4,7 @@ import Workouts
 
 /// What is known of a participant of a ``LiveRun`` now.
 struct LiveRunner {
-    /// What survives a restart.
+    /// The part that survives a restart.
     struct Facts: Codable, Equatable, Sendable {
         /// The first position of the session, and the metres by which the session's start may be away from it.
         struct Start: Codable, Equatable, Sendable {
@@ -63,7 +63,7 @@ struct LiveRunner {
     /// When an item arrived, on the clock of ages.
     var arrivedAt: Int64
     var link = RunLink.connected
-    /// What ``Sharing/hideNear`` hides.
+    /// The circle that ``Sharing/hideNear`` hides.
     private var circle: HiddenCircle?
     /// The position, unless it is hidden.
     private(set) var position: Coordinate?

@@ -4,7 +4,7 @@ import Workouts
 
 /// A ghost of a run.
 struct RunGhost: Codable, Equatable, Sendable {
-    /// From 1.
+    /// The number of the ghost, from 1.
     let number: Int
     /// The owner of ``session``; `nil` for a pacing partner.
     let owner: User?

@@ -23,7 +23,7 @@ struct Run: Codable, Equatable, Sendable {
     private(set) var status: RunStatus
     /// Why the run was canceled; `nil` after a request.
     private(set) var reason: String?
-    /// In order of invitation.
+    /// The participants in the order of their invitations.
     var participants: [RunParticipant]
     var ghosts: [RunGhost]
     /// Who blocks whom, of participants and owners of ghosts.

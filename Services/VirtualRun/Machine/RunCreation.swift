@@ -16,7 +16,7 @@ struct RunCreation: Equatable {
     var askedAt: Moment?
     /// The ghosts' sessions by number.
     var ghosts: [Int: SessionKey] = [:]
-    /// What has arrived.
+    /// The records and curves of ghosts that have arrived.
     var workouts: [SessionKey: RunWorkout] = [:]
     var curves: [SessionKey: FinalRecord] = [:]
 }

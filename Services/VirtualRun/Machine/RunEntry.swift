@@ -36,7 +36,7 @@ extension Run {
 
 /// What figures, results, views and lists need of it.
 extension RunEntry {
-    /// What the figures need.
+    /// The participants as the figures need them.
     func roster(_ profiles: [User: RunnerProfile]) -> RunRoster {
         let participants = run.participants.filter { !$0.isHidden }.map { participant in
             var row = RunRoster.Participant(participant.user, participant.status, sharing: participant.sharing)

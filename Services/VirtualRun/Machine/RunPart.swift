@@ -2,12 +2,12 @@ import Bus
 import ServiceKit
 import Workouts
 
-/// What a run that is not over counts for in limits that span runs, for one of its people. It is stored in the run's shard, where
-/// owners of other runs read it.
+/// An unfinished run's contribution to one user's limits. It is stored in the run's shard, where the owners of other
+/// runs read it.
 struct RunPart: Codable, Hashable, Sendable {
     /// Whether the user hosts the run.
     var isHost: Bool
-    /// Those who have an open invitation of the user.
+    /// The users with an unanswered invitation from the user.
     var invited: [User]
     /// Whether the user is shown an open invitation.
     var isShown: Bool
@@ -28,7 +28,7 @@ extension Run {
     }
 }
 
-/// What runs of other replicas count for in a user's limits.
+/// The contribution of other replicas' runs to a user's limits.
 struct RunsElsewhere: Equatable, Sendable {
     var parts: [RunPart] = []
     /// Sent in the last day.
@@ -50,7 +50,7 @@ struct InvitationTally: Codable, Equatable, Sendable {
 
     func isOver(_ now: Moment) -> Bool { now.seconds(since: since) >= Self.day }
 
-    /// Those of the last day.
+    /// The invitations of the last day.
     func count(_ now: Moment) -> Int { isOver(now) ? 0 : count }
 
     mutating func add(_ new: Int, _ now: Moment) {

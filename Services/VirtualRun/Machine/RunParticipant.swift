@@ -55,7 +55,7 @@ struct RunParticipant: Codable, Equatable, Sendable {
         case left
     }
 
-    /// What a confirmation fixes.
+    /// The facts that a confirmation fixes, and what follows from them.
     struct Entry: Codable, Equatable, Sendable {
         /// Sessions that are kept in memory.
         static let sessionLimit = 16

@@ -65,7 +65,7 @@ extension VirtualRunMachine {
         people[user]?.blocked ?? (foreign.contains(user.shard) ? nil : [])
     }
 
-    /// Repeats in a run who of its people blocks whom.
+    /// Copies the blocks between a run's people into the run.
     mutating func applyBlocks(to id: RunID, _ now: Moment) throws(Refusal) -> [VirtualRunAction] {
         guard let people = entries[id]?.run.people else { return [] }
         let known = people.reduce(into: [User: [User]]()) { $0[$1] = blocked(by: $1) }
@@ -92,7 +92,7 @@ extension VirtualRunMachine {
         return runs.flatMap { (try? applyBlocks(to: $0, now)) ?? [] }
     }
 
-    /// Repeats who blocks whom in the runs of people whose records the loop has just read.
+    /// Copies the blocks of people whose records the loop has just read into their runs.
     mutating func applyBlocks(of shards: Set<Shard>, _ now: Moment) -> [VirtualRunAction] {
         let ids = entries.filter { entry in entry.value.run.people.contains { shards.contains($0.shard) } }.keys
             .sorted()

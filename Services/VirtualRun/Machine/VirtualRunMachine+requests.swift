@@ -143,7 +143,7 @@ extension VirtualRunMachine {
 
     // MARK: Limits
 
-    /// What other runs count for.
+    /// The contributions of other runs to a user's limits.
     private func parts(of user: User, besides id: RunID? = nil) -> [RunPart] {
         (runs[user] ?? []).filter { $0 != id }.compactMap { entries[$0]?.run.part(of: user) }
             + (elsewhere[user]?.parts ?? [])
@@ -233,7 +233,7 @@ extension VirtualRunRequest {
 
 extension Refusal {
     static let tooManyRunRequests = Refusal(
-        code: "too_many_requests", message: "at most 1 request a second in bursts of 30; repeat it later",
+        code: "too_many_requests", message: "too many requests (limit: 1 per second, bursts of 30); try again later",
         retryAfter: 5)
     static let runLimit = Refusal(
         code: "run_limit", message: "you host \(RunLimit.hosted) unfinished runs; cancel or finish one first")
@@ -241,11 +241,11 @@ extension Refusal {
         code: "invite_limit", message: "you may send \(RunLimit.invitations) invitations a day; invite fewer people")
     static let inviteLimitToOne = Refusal(
         code: "invite_limit",
-        message: "one of these people has \(RunLimit.openToOne) open invitations of yours; wait for an answer")
+        message: "someone on this list has \(RunLimit.openToOne) unanswered invitations from you; wait for a reply")
     static func ghostNotFound(_ key: SessionKey) -> Refusal {
         Refusal(
             code: "ghost_not_found",
-            message: "session \(key.session) of \(key.user) is no finished workout that you may run against")
+            message: "session \(key.session) of \(key.user) is not a finished workout that you may run against")
     }
     static let peopleLimit = Refusal(
         code: "people_limit",

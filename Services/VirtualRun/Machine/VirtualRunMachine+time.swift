@@ -4,7 +4,7 @@ import ServiceKit
 import Timing
 import Workouts
 
-/// What the service counts.
+/// The counts for the metrics of the service.
 struct RunCounts: Equatable {
     var partners = 0
     var prompts = 0

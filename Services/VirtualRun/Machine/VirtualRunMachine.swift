@@ -10,8 +10,9 @@ import Workouts
 /// A value: it reads no clock and performs nothing. It settles what needs several runs or people: limits, contacts, ghosts,
 /// replies, views. ``Run`` has the rules of one run, ``LiveRun`` the figures of its runners.
 ///
-/// A run belongs to its own shard, and a user's contacts and blocks to the user's. Of shards of others the machine knows what
-/// the loop read of the store for the requests at hand, and what came in messages since.
+/// A run belongs to its own shard, and a user's contacts and blocks to the user's shard. About the shards of other
+/// replicas, the machine knows only what the loop read from the store for the current requests, and what later messages
+/// brought.
 struct VirtualRunMachine {
     /// Seconds after a connect or a takeover in which no deadline of a run passes: repeated requests come first.
     static let grace = 10.0
@@ -39,7 +40,7 @@ struct VirtualRunMachine {
     var foreign: Set<Shard> = []
     /// Those of owned shards, and copies of others whom a run here needs.
     var people: [User: PersonRecord] = [:]
-    /// What runs of other replicas count for in the limits of users, for the requests at hand.
+    /// The contribution of other replicas' runs to users' limits, for the current requests.
     var elsewhere: [User: RunsElsewhere] = [:]
     /// Finished runs of other replicas with a session that a request wants as a ghost.
     var lent: [SessionKey: [Run]] = [:]
@@ -49,7 +50,7 @@ struct VirtualRunMachine {
     var cleared: [RunID: [User: Moment]] = [:]
     /// What the service reads of users' profiles.
     var profiles: [User: RunnerProfile] = [:]
-    /// By user, the oldest first.
+    /// The replies to each user, the oldest first.
     var replies: [User: [StoredReply]] = [:]
     var rates: [User: TokenBucket<Moment>] = [:]
     /// Runs that wait for the curves of their ghosts.

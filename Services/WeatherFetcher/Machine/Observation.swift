@@ -23,7 +23,7 @@ extension Observation {
     /// Whether the temperature is plausible. Other implausible values are left out.
     var isPlausible: Bool { Self.temperatures.contains(temperature) }
 
-    /// Without implausible values.
+    /// The observation without implausible values.
     var plausible: Observation {
         var result = self
         if let value = apparentTemperature, !Self.temperatures.contains(value) { result.apparentTemperature = nil }

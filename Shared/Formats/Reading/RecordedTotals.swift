@@ -3,7 +3,7 @@ import Workouts
 /// What a file says about a whole workout or one of its laps. Seconds, metres, kcal, bpm; absent values are not recorded.
 package struct RecordedTotals: Equatable, Sendable {
     package var distance: Double?
-    /// Without pauses.
+    /// The seconds without pauses.
     package var activeTime: Double?
     package var energy: Double?
     package var ascent: Double?

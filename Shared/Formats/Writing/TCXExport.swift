@@ -51,7 +51,7 @@ struct TCXExport {
     /// Writes the laps with their points. A pause begins a new track.
     private func writeLaps(_ track: TCXTrack, to xml: inout XMLWriter, _ pieces: Pieces) throws {
         var (points, lap) = (track, 0)
-        /// Of the open track.
+        /// The segment of the open track.
         var segment: Int?
         begin(laps[lap], to: &xml)
         while let point = try points.next() {

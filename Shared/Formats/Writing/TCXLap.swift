@@ -10,7 +10,7 @@ struct TCXLap {
     let averageHeartRate: Double?
     let maximumHeartRate: Double?
     var maximumSpeed: Double?
-    /// In the format's unit.
+    /// The average cadence in the format's unit.
     var averageCadence: Double?
     var steps: Double?
     var averagePower: Double?

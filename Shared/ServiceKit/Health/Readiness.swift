@@ -33,7 +33,7 @@ package final class Readiness: Sendable {
     package struct Report: Equatable, Sendable {
         /// What keeps the service from being ready; empty if it is.
         package var missing: [String] = []
-        /// What it works without.
+        /// The parts that the service works without.
         package var degraded: [String] = []
 
         package init(missing: [String] = [], degraded: [String] = []) {

@@ -1,6 +1,6 @@
 /// The share of time that a loop spends handling events, over windows of ten seconds. A value; time is passed in.
 struct BusyShare {
-    /// In seconds.
+    /// The window in seconds.
     static let window = 10.0
 
     private var start: Moment

@@ -5,7 +5,7 @@ struct MetricFamily: Sendable {
     }
 
     let kind: Kind
-    /// By their rendered labels.
+    /// The series by their rendered labels.
     var series: [String: any MetricSeries] = [:]
 
     func rendered(_ name: String, help: String) -> String {

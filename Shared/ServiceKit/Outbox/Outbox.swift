@@ -12,16 +12,16 @@ package import Workouts
 ///
 /// - **Order**: messages go out in the order of their actions. An action that is added again while it is pending counts once,
 ///   at its first place.
-/// - **Failed writes**: after a failed commit the next one follows a second later at the earliest; until then no action is
-///   performed but those of urgency ``Urgency/now``. What else happens to an action, ``Urgency`` says. The outbox logs one line
-///   and changes the readiness of `store` once when commits begin to fail, and once when they succeed again.
-///   ``finish(_:at:)``, at shutdown, ignores the backoff.
-/// - **Acknowledgement**: a batch is acknowledged after the commit, also after one that failed: clients repeat their commands
-///   and registrations, and retained topics come again with the next connection. Only while the pending actions take more than
-///   ``pendingLimit`` does the batch wait for a commit that succeeds. The client then reads no further batch.
-/// - **Ownership**: actions and messages name their shard. The outbox takes none of a shard that this process does not own, and
-///   drops those of a shard that it loses, even when the commit itself reports the loss or only the store knows of it. The
-///   client asks the store again before it writes a message.
+/// - **Failed writes**: after a failed commit, the next one follows at least a second later. ``Urgency`` decides what
+///   happens to an action until then. When commits begin to fail, the outbox logs one line and changes the readiness of
+///   `store`; it does so again when they succeed. ``finish(_:at:)``, at shutdown, ignores the backoff.
+/// - **Acknowledgement**: a batch is acknowledged after the commit, even if the commit failed. Clients repeat their
+///   commands and registrations, and the next connection brings retained topics again. If the pending actions take more
+///   than ``pendingLimit``, the batch waits for a commit that succeeds, and the client reads no further batch until
+///   then.
+/// - **Ownership**: actions and messages name their shard. The outbox takes none of a shard that this process does not
+///   own. It drops those of a shard that this process loses, even if the commit itself or the store reports the loss.
+///   The client asks the store again before it writes a message.
 /// - **Rejections** and other messages that depend on nothing in the store go out with the next flush.
 package struct Outbox<Machine: OwningMachine> {
     private let context: ServiceContext
@@ -100,7 +100,7 @@ package struct Outbox<Machine: OwningMachine> {
     ) async -> Flushed<Machine.Action> {
         actions = actions.uniqued()
         var flushed = Flushed<Machine.Action>(commit: await commit(&machine, now))
-        // The store may know of a loss that the loop has yet to handle.
+        // The store may have lost shards that the loop has not handled yet.
         let lost = store.lost(of: epochs)
         drop(lost, from: &machine)
         flushed.lost.formUnion(lost)
@@ -155,15 +155,18 @@ package struct Outbox<Machine: OwningMachine> {
         }
     }
 
-    /// Without pending writes, after a loss of shards, no commit would ever end the outage. The next one shows whether it lasts.
+    /// After a loss of shards nothing may be pending, and no commit would ever end the outage. So it ends here; the
+    /// next commit shows whether the store works.
     private mutating func skip() -> Flushed<Machine.Action>.Commit {
         failedAt = nil
-        if health.note(true) { context.logger.notice("failed writes dropped with their shards") }
+        if health.note(true) {
+            context.logger.notice("store usable again; pending writes belonged to shards that moved away")
+        }
         return .none
     }
 }
 
-/// What a flush has done.
+/// The result of a flush.
 package struct Flushed<Action: Sendable>: Sendable {
     package enum Commit: Sendable {
         /// There was nothing to write.
@@ -174,7 +177,7 @@ package struct Flushed<Action: Sendable>: Sendable {
     }
 
     package let commit: Commit
-    /// The actions that are done as far as store and bus go, in order. The loop does the rest of them.
+    /// The actions that need nothing more of store and broker, in order. The loop performs what else belongs to them.
     package fileprivate(set) var performed: [Action] = []
 
     /// Shards that the commit or the store reported as lost.

@@ -14,7 +14,7 @@ package struct PendingBuffer<Key: Hashable> {
 
     package let byteLimit: Int
     package let userLimit: Int
-    /// In seconds.
+    /// The timeout in seconds.
     private let timeout: Double
     private var messages: [Key: [Pending]] = [:]
     package private(set) var bytes = 0

@@ -65,9 +65,11 @@ package struct PostgresAddress: Hashable, Sendable {
         var options = try Self.options(parts.count == 2 ? parts[1] : "")
         var hosts: [Host] = []
         if let folder = options.removeValue(forKey: "host") {
-            guard authority[1].isEmpty, folder.hasPrefix("/") else { throw .invalid("has a host that is no folder") }
+            guard authority[1].isEmpty, folder.hasPrefix("/") else {
+                throw .invalid("has a host that is not a folder")
+            }
             let port = options.removeValue(forKey: "port") ?? "5432"
-            guard let port = UInt16(port) else { throw .invalid("has a port that is no number") }
+            guard let port = UInt16(port) else { throw .invalid("has a port that is not a number") }
             hosts = [Host(name: folder, port: port)]
         } else {
             for part in authority[1].split(separator: ",", omittingEmptySubsequences: false) {
@@ -107,7 +109,7 @@ package struct PostgresAddress: Hashable, Sendable {
             name = text[..<colon]
             port = UInt16(text[text.index(after: colon)...])
         }
-        guard let port else { throw .invalid("has a port that is no number") }
+        guard let port else { throw .invalid("has a port that is not a number") }
         guard !name.isEmpty else { throw .invalid("names no host") }
         return Host(name: String(name), port: port)
     }

@@ -23,7 +23,7 @@ struct PostgresLeasePlan: Equatable {
     /// How long a free shard is left to members that lack shards.
     static let reservation = Duration.milliseconds(500)
 
-    /// To claim.
+    /// The shards to claim.
     var claims: Set<Shard> = []
     /// Owned by this replica in the database and not in memory: to be released there, again until that is confirmed.
     var strays: Set<Shard> = []

@@ -5,9 +5,9 @@ package import Workouts
 /// A store in PostgreSQL 15 or later, shared by the replicas of a service. Each has a writer, a reader and a lease connection,
 /// on threads of their own.
 ///
-/// A commit is durable where `synchronous_commit` of the server says. If the connection is lost within a commit, the store finds
-/// out whether the commit is durable, or gives up all shards after 4 s: a commit may then be durable and reported as lost, and
-/// the shards' next owner reads it.
+/// A commit is durable when it returns: each connection sets `synchronous_commit` to `on`. If the connection is lost within a
+/// commit, the store finds out whether the commit is durable, or gives up all shards after 4 s: a commit may then be durable
+/// and reported as lost, and the shards' next owner reads it.
 ///
 /// Deleted records stay in the server's files and log until it vacuums and recycles them.
 package final class PostgresStore: Store {

@@ -25,7 +25,7 @@ package struct LiveRules: Hashable, Sendable {
 
 /// A completed kilometre or mile, or an ended lap. Absent means not measured.
 package struct LiveStretch: Equatable, Sendable {
-    /// From 1.
+    /// The number of the stretch, from 1.
     package var number: Int
     package var at: Timestamp
     /// Active seconds.

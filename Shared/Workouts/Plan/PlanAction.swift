@@ -34,9 +34,9 @@ package enum Difficulty: String, Codable, CaseIterable, Sendable {
 /// Identifies a set. Absent parts default to the current ones.
 package struct SetReference: Hashable, Sendable {
     package var item: String?
-    /// From 0, within the round.
+    /// The set, from 0 within the round.
     package var set: Int?
-    /// From 1.
+    /// The round, from 1.
     package var round: Int?
 
     package init(item: String? = nil, set: Int? = nil, round: Int? = nil) {

@@ -76,9 +76,9 @@ extension PlanProgress {
 
 /// A set that the user completed.
 package struct CompletedSet: Codable, Hashable, Sendable {
-    /// From 1.
+    /// The round, from 1.
     package var round: Int
-    /// From 0, within the round.
+    /// The set, from 0 within the round.
     package var set: Int
     package var at: Timestamp
     /// The index of the exercise; `nil` for the planned one.

@@ -26,11 +26,11 @@ package struct PlanState: Codable, Equatable, Sendable {
 
 /// The plan's clock at a moment. A reader continues it by itself.
 package struct TimerReport: Codable, Equatable, Sendable {
-    /// From 0.
+    /// The number of the block, from 0.
     package var block: Int
     package var type: TimerConfiguration.Kind
     package var phase: PlanTimer.Phase
-    /// From 1.
+    /// The current round, from 1.
     package var round: Int
     /// The number of rounds; absent for as many as possible.
     package var rounds: Int?

@@ -6,11 +6,11 @@ package struct PlanTimer: Equatable, Sendable {
         case over
     }
 
-    /// From 0.
+    /// The number of the block, from 0.
     package var block: Int
     package var type: TimerConfiguration.Kind
     package var phase: Phase
-    /// From 1.
+    /// The current round, from 1.
     package var round: Int
     /// The number of rounds; `nil` for as many as possible.
     package var rounds: Int?

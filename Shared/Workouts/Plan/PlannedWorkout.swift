@@ -30,7 +30,7 @@ package struct PlannedWorkout: Codable, Equatable, Sendable {
 struct ClockedPiece {
     let block: Int
     let kind: PlannedWorkout.PerformedSet.Kind
-    /// From 1.
+    /// The round, from 1.
     let round: Int
     /// Microseconds of active time.
     let from: Int64
@@ -160,7 +160,7 @@ extension PlannedWorkout {
     /// A completed round.
     package struct Round: Codable, Hashable, Sendable {
         package var block: Int
-        /// From 1.
+        /// The number of the round, from 1.
         package var number: Int
         package var startedAt: Timestamp
         package var endedAt: Timestamp

@@ -43,7 +43,7 @@ package struct Physiology: Hashable, Sendable {
     package var zones: HeartRateZones?
     package var energy: EnergyEstimate?
 
-    /// Without a profile.
+    /// The physiology of a user without a profile.
     package init() {}
 
     /// From the user's profile, as of the day the session began.

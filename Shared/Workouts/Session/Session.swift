@@ -40,7 +40,7 @@ package struct Session: Codable, Equatable, Sendable {
     /// Lower limits for a session with a plan, because the plan takes space too.
     package static let plannedLapLimit = 100
     package static let plannedSegmentLimit = 300
-    /// Of all splits and laps.
+    /// Bytes of all splits and laps of such a session in `workout`.
     package static let plannedSplitBytes = 40_000
     /// An unfinished session expires this many seconds of the service's clock after its last event.
     package static let expiry = 6 * 3_600.0

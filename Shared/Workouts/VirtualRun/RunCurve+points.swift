@@ -13,7 +13,7 @@ extension RunCurve {
             var metres: UInt32
         }
 
-        /// What is missing to millionths.
+        /// The digits that a coarse point lacks to millionths.
         private struct Rest: Equatable {
             var time: UInt16
             var metres: UInt16

@@ -16,7 +16,7 @@ package struct RunnerRoute: Equatable, Sendable {
     private(set) var startSlack: Double
     private(set) var endSlack: Double
 
-    /// What others get.
+    /// The route as others receive it.
     package struct Shared: Equatable, Sendable {
         /// Encoded polylines with 5 digits.
         package var polyline: [String]
