@@ -31,6 +31,7 @@ struct VirtualRunService: Service {
             .state, .series, .track, .summaryMetrics, .summaryRoute, .workout,
         ]
         return topics.flatMap { TopicFilter.sessions($0, shards: Set(Shard.all)) }
-            + [TopicFilter.users(.profile), TopicFilter.virtualRuns(), TopicFilter.presence(of: "metrics-aggregator")]
+            + [UserTopic.profile, .virtualRunRequest, .virtualRunPeople].map(TopicFilter.users)
+            + [TopicFilter.virtualRuns(), TopicFilter.presence(of: "metrics-aggregator")]
     }
 }

@@ -20,7 +20,7 @@
 
 static const double interval = 2;
 static const char user_prefix[] = "pacebus/v1/u/bench-";
-enum { NUMBER_AT = sizeof user_prefix - 1, TOPIC_AT = NUMBER_AT + 6 + sizeof "/virtual-run/" - 1, ID = 36 };
+enum { NUMBER_AT = sizeof user_prefix - 1, TOPIC_AT = NUMBER_AT + 6 + sizeof "/runs/" - 1, ID = 36 };
 
 struct runner {
     /// Drawn by the service.
@@ -53,7 +53,7 @@ static void say(const char *topic, int qos, bool retain) {
 
 static void request(int number, const char *type, const char *rest) {
     char topic[64];
-    snprintf(topic, sizeof topic, "%s%06d/virtual-run/request", user_prefix, number);
+    snprintf(topic, sizeof topic, "%s%06d/run-request", user_prefix, number);
     snprintf(
         text, sizeof text,
         "{\"id\":\"00000000-0000-4000-9000-%012lx\",\"run\":\"00000000-0000-4000-a000-%012x\",\"type\":\"%s\"%s}",
@@ -236,8 +236,8 @@ int main(int argc, char **argv) {
     runners = calloc((size_t)count + 1, sizeof *runners);
     for (int number = 0; number < count; number++) runners[number].seen = calloc((size_t)size, sizeof(double));
     open_connection(&connection, atoi(argv[1]), "runs");
-    subscribe(&connection, "pacebus/v1/u/+/virtual-run/+");
-    subscribe(&connection, "pacebus/v1/u/+/virtual-run/+/partners");
+    subscribe(&connection, "pacebus/v1/u/+/runs/+");
+    subscribe(&connection, "pacebus/v1/u/+/runs/+/partners");
     settle(&connection, handle);
     // Links of runners age only while an aggregator is online.
     snprintf(

@@ -9,6 +9,8 @@ struct AsyncAPIDocument: Decodable {
         let address: String
         let qos: [UInt8]
         let retain: Bool
+        let from: [String]
+        let to: [String]
         /// The pattern of each parameter of the address.
         let patterns: [String: String]
         /// Whether the payload has a schema.

@@ -27,6 +27,11 @@ struct AsyncAPITests {
             let isFree = ["samples", "locations"].contains(channel.name)
             #expect(channel.qos == (isFree ? [0, 1] : [topic.qos.rawValue]), "\(channel.name)")
             #expect(channel.retain == topic.isRetained, "\(channel.name)")
+            let readers = topic.row.map { row in
+                row.readers.map(\.rawValue) + ["user"] + (row.isForViewers ? ["viewer"] : [])
+            }
+            #expect(channel.from == topic.row?.senders.map(\.rawValue) ?? [], "\(channel.name)")
+            #expect(channel.to == readers ?? [], "\(channel.name)")
         }
         #expect(found == Set(channels.map(\.name)))
     }
@@ -51,8 +56,8 @@ struct AsyncAPITests {
                     let level = isUsual ? usual[parameter] ?? "a" : levels.randomElement(using: &random)!
                     return name.replacing("{\(parameter)}", with: level)
                 }
-                // "virtual-run/request" is a separate topic, and the shard must match the session.
-                guard !name.hasPrefix("pacebus/v1/00/"), !name.contains("/virtual-run/request") else { continue }
+                // The shard must match the session.
+                guard !name.hasPrefix("pacebus/v1/00/") else { continue }
                 let isTopic = try regex.wholeMatch(in: name) != nil
                 #expect((Topic(name) != nil) == isTopic, "\(name)")
             }

@@ -6,7 +6,7 @@ Each line of the samples is {"channel": name, "payload": …}. Prints one JSON o
   document  the document's errors; null if SCHEMAS_DIR (with asyncapi-3.0.0.json) is not set
   payloads  the validation errors of each line's payload
   undescribed  the keys of each line's payload that the document does not define
-  channels  [{"name", "address", "qos": [allowed], "retain", "patterns": {parameter: regular expression}, "described"}]
+  channels  [{"name", "address", "qos": [allowed], "retain", "from", "to", "patterns": {parameter: regular expression}, "described"}]
 """
 
 import json
@@ -53,9 +53,16 @@ def channel(document, name):
         "address": node["address"],
         "qos": operations[0].get("x-qos", [binding["qos"]]),
         "retain": binding["retain"],
+        "from": parties(operations[0]["x-from"]),
+        "to": parties(operations[0]["x-to"]),
         "patterns": parameters,
         "described": payload_schema(document, name) is not None,
     }
+
+
+def parties(value):
+    """Services and clients; none for topics of no user's, where a text says who."""
+    return value if isinstance(value, list) else []
 
 
 def payload_schema(document, name):

@@ -55,7 +55,7 @@ class Bot:
                 self.topic("activity/register"),
                 self.topic("export/upload/result"),
                 f"{PREFIX}/u/attacker/request",
-                f"{PREFIX}/u/attacker/virtual-run/request",
+                f"{PREFIX}/u/attacker/run-request",
                 f"{PREFIX}/u/attacker/notifications/register",
             ]
         )
@@ -269,7 +269,7 @@ def commands(bot):
 
 
 def virtual_runs(bot):
-    run, topic = identifier(bot.random), f"{PREFIX}/u/attacker/virtual-run/request"
+    run, topic = identifier(bot.random), f"{PREFIX}/u/attacker/run-request"
     for _ in range(100):
         kind = bot.random.choice(
             [

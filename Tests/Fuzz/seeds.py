@@ -284,7 +284,7 @@ SEEDS = [
     ]
     + [
         "u/demo/replies/a",
-        f"u/demo/virtual-run/{ID}/partners",
+        f"u/demo/runs/{ID}/partners",
         "u/demo/notifications/register",
         "services/_exporter/a-1",
         "rejected/_exporter",

@@ -51,7 +51,7 @@ struct AccessTests {
         let topics = AccessRights.topics(of: [anna, bob, carl, annasCoach, coach])
         let unknownTopics = [
             "pacebus/v1/u/anna", "pacebus/v1/u/anna/unknown", "pacebus/v1/u/anna/current/more", "pacebus/v1/ff/anna",
-            "pacebus/v1/u/anna/viewers/annas-coach/request/more",
+            "pacebus/v1/u/anna/viewers/annas-coach-request/more",
             "pacebus/v1/u/anna/viewers/annas-coach2/request", "pacebus/v1/ff/anna/session/unknown",
             "pacebus/v1/ff/anna/session/samples/watch/more",
             "pacebus/v2/ff/anna/session/command", "anna", "other", "$SYS/pacebus/accounts/anna",

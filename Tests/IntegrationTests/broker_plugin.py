@@ -560,7 +560,7 @@ def forged_topics_are_refused():
         "services/anna/x",
         "u/anna/replies/command",
         "u/anna/replies/request",
-        "u/anna/coach/request",
+        "u/anna/coach-request",
         "u/anna/replies/x",
         "rejected/anna/x/command",
         f"gg/anna/{SESSION}/command",

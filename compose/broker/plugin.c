@@ -172,17 +172,7 @@ static bool is_named(const struct account *account, const char *name, size_t len
 }
 
 static bool may_read(const struct account *account, const char *name) {
-    static const char *const hidden[] = {
-        "replies/#",
-        "coach/#",
-        "notifications/#",
-        "profile",
-        "rejected",
-        "request",
-        "viewers/#",
-        "virtual-run/#",
-        NULL,
-    };
+    static const char *const shown[] = {"current", "plans", NULL};
     static const char *const hidden_of_session[] = {"activity/register", "profile", NULL};
     static const char *const of_viewer[] = {"replies/+", NULL};
     bool is_session;
@@ -191,7 +181,7 @@ static bool may_read(const struct account *account, const char *name) {
     const char *topic = topic_of(name, &user, &length, &is_session);
     if (topic == NULL) return is_account_topic(account, name);
     if (account_sees(account, user, length))
-        return !is_viewer(account) || !matches(topic, is_session ? hidden_of_session : hidden);
+        return !is_viewer(account) || (is_session ? !matches(topic, hidden_of_session) : matches(topic, shown));
     // The replies to a viewer's own requests.
     return is_viewer(account) && is_named(account, user, length) && !is_session && matches(topic, of_viewer);
 }
@@ -225,7 +215,7 @@ static bool is_of_viewed_user(const struct account *account, const char *topic) 
 }
 
 static bool may_write(const struct account *account, const char *topic) {
-    static const char *const of_user[] = {"notifications/register", "request", "virtual-run/request", NULL};
+    static const char *const of_user[] = {"notifications/register", "request", "run-request", NULL};
     static const char *const of_session[] = {
         "command",
         "samples/+",

@@ -104,7 +104,7 @@ enum WatchedTopics: Hashable {
         case .metrics(let user): [TopicFilter.metrics(of: user)]
         case .allMetrics: TopicFilter.sessions(.metrics as SessionTopic.Kind, shards: Set(Shard.all))
         case .routes(let user): [TopicFilter.routes(of: user)]
-        case .views(let user): [TopicFilter.virtualRuns(of: user)]
+        case .views(let user): [TopicFilter.virtualRuns(of: user), TopicFilter.topic(.user(user, .virtualRunPeople))]
         case .run(let user, let run):
             [.partners(run), .partnerPositions(run), .virtualRunAnnouncements(run)].map {
                 TopicFilter.topic(.user(user, $0 as UserTopic))

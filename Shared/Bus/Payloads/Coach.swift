@@ -1,6 +1,6 @@
 package import Workouts
 
-/// The engine's question to an external coach, on `coach/request`.
+/// The engine's question to an external coach, on `coach-request`.
 package struct CoachRequest: Codable, Equatable, Sendable {
     package enum Kind: String, Codable, CaseIterable, Sendable {
         case swapExercise, adjustDifficulty
@@ -35,7 +35,7 @@ package struct CoachRequest: Codable, Equatable, Sendable {
     }
 }
 
-/// A coach's answer, on `coach/reply`: exercises that replace those of their items, or an error.
+/// A coach's answer, on `coach-reply`: exercises that replace those of their items, or an error.
 package struct CoachReply: Codable, Equatable, Sendable {
     package var id: CommandID
     /// By item. An exercise without sets keeps the sets of the item.

@@ -56,29 +56,13 @@ package enum SessionTopic: Hashable, Sendable {
         return kind.rawValue.filled(with: parameter.map { [$0] } ?? [])
     }
 
-    package var qos: QoS {
-        switch self {
-        case .samples, .samplesAck, .locations, .locationsAck, .metrics, .route, .heard, .announcements:
-            .atMostOnce
-        case .command, .state, .profile, .weather, .activityRegister, .activity, .summaryMetrics, .summaryRoute,
-            .series, .track, .request, .workout, .export, .exportResult:
-            .atLeastOnce
-        }
-    }
-
-    package var isRetained: Bool {
-        switch self {
-        case .state, .profile, .metrics, .route, .heard, .weather, .activity, .summaryMetrics, .summaryRoute, .workout,
-            .export:
-            true
-        case .command, .samples, .samplesAck, .locations, .locationsAck, .announcements, .activityRegister, .series,
-            .track, .request, .exportResult:
-            false
-        }
-    }
+    package var qos: QoS { kind.row.qos }
+    package var isRetained: Bool { kind.row.isRetained }
 }
 
 extension SessionTopic {
+    package var kind: Kind { kindAndParameter.0 }
+
     private var kindAndParameter: (Kind, String?) {
         switch self {
         case .command: (.command, nil)

@@ -11,11 +11,11 @@ extension Topic {
             return QueueRule(owner: "", kind: .service)
         }
         guard levels[2] == users else {
-            return QueueRule(owner: levels[3], kind: SessionTopic.Kind.match(levels[5...])?.0.queueKind ?? .request)
+            return QueueRule(owner: levels[3], kind: SessionTopic.Kind.match(levels[5...])?.0.row.queue ?? .request)
         }
         let (kind, parameters) = UserTopic.Kind.match(levels[4...]) ?? (.request, [])
         // A viewer's requests wait in the viewer's own queue.
-        return QueueRule(owner: kind == .viewerRequest ? parameters[0] : levels[3], kind: kind.queueKind)
+        return QueueRule(owner: kind == .viewerRequest ? parameters[0] : levels[3], kind: kind.row.queue)
     }
 
     /// The broker that has a topic, of several: that of the topic's user. `nil` for topics of no user, which all brokers have.
@@ -29,32 +29,5 @@ extension Topic {
     package static func publisher(_ name: String) -> User? {
         let rule = queueRule(name)
         return rule.kind == .service ? nil : User(rule.owner)
-    }
-}
-
-extension SessionTopic.Kind {
-    /// Whether people publish on the topic, not services.
-    var isOfPeople: Bool { queueKind != .service }
-
-    fileprivate var queueKind: QueueRule.Kind {
-        switch self {
-        case .samples, .locations: .items
-        case .command, .activityRegister, .request, .exportResult: .request
-        case .state, .profile, .samplesAck, .locationsAck, .metrics, .route, .heardSamples, .heardLocations, .weather,
-            .announcements, .activity, .summaryMetrics,
-            .summaryRoute, .series, .track, .workout, .export:
-            .service
-        }
-    }
-}
-
-extension UserTopic.Kind {
-    fileprivate var queueKind: QueueRule.Kind {
-        switch self {
-        case .request, .viewerRequest, .virtualRunRequest, .notificationsRegister: .request
-        case .current, .profile, .plans, .replies, .rejected, .coachRequest, .coachReply, .virtualRun, .partners,
-            .partnerPositions, .virtualRunAnnouncements, .virtualRunPeople:
-            .service
-        }
     }
 }

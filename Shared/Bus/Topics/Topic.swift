@@ -91,6 +91,15 @@ package enum Topic: Hashable, Sendable {
         return name.description
     }
 
+    /// What is true of all topics of its kind; `nil` for topics of no user's.
+    package var row: TopicRow? {
+        switch self {
+        case .session(_, let topic): topic.kind.row
+        case .user(_, let topic): topic.kind.row
+        case .presence, .rejected, .account, .limited: nil
+        }
+    }
+
     package var qos: QoS {
         switch self {
         case .session(_, let topic): topic.qos

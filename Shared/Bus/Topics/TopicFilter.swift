@@ -8,10 +8,10 @@ package enum TopicFilter {
     package static func sessions(_ kind: SessionTopic.Kind, shards: Set<Shard>) -> [MQTTSubscription] {
         var levels = ["+"]
         if shards.count < 256 {
-            levels = shards.sorted().flatMap { kind.isOfPeople ? spellings($0) : [$0.description] }
+            levels = shards.sorted().flatMap { kind.row.queue != .service ? spellings($0) : [$0.description] }
         }
         return levels.map { shard in
-            MQTTSubscription(filter: Topic.name(shard, "+", "+", kind.rawValue), qos: kind.subscribedQoS)
+            MQTTSubscription(filter: Topic.name(shard, "+", "+", kind.rawValue), qos: kind.row.qos)
         }
     }
 
@@ -50,7 +50,7 @@ package enum TopicFilter {
     package static let allRejections = MQTTSubscription(
         filter: Topic.name(Topic.rejections, "+"), qos: .atLeastOnce)
 
-    /// The views of all virtual runs, of one user or of every user, with the users' requests and people.
+    /// The views of all virtual runs, of one user or of every user.
     package static func virtualRuns(of user: User? = nil) -> MQTTSubscription {
         MQTTSubscription(
             filter: Topic.name(Topic.users, user?.description ?? "+", UserTopic.Kind.virtualRun.rawValue),
@@ -80,19 +80,5 @@ package enum TopicFilter {
     /// One topic by its name.
     package static func topic(_ topic: Topic) -> MQTTSubscription {
         MQTTSubscription(filter: topic.name, qos: topic.qos)
-    }
-}
-
-extension SessionTopic.Kind {
-    /// Items need no PUBACK: devices repeat what a service has not acknowledged.
-    fileprivate var subscribedQoS: QoS {
-        switch self {
-        case .command, .state, .profile, .weather, .activityRegister, .activity, .summaryMetrics, .summaryRoute,
-            .series, .track, .request, .workout, .export, .exportResult:
-            .atLeastOnce
-        case .samples, .locations, .metrics, .route, .heardSamples, .heardLocations, .samplesAck, .locationsAck,
-            .announcements:
-            .atMostOnce
-        }
     }
 }

@@ -1,4 +1,4 @@
-import MQTT
+package import MQTT
 package import Workouts
 
 /// The part of a user's topic after the user.
@@ -26,19 +26,19 @@ package enum UserTopic: Hashable, Sendable {
     case notificationsRegister
 
     /// The levels of a user topic as an MQTT filter: `+` stands for any client, viewer or run.
-    enum Kind: String {
+    package enum Kind: String, CaseIterable, Sendable {
         case current, profile, request, plans
         case viewerRequest = "viewers/+/request"
         case replies = "replies/+"
         case rejected
-        case coachRequest = "coach/request"
-        case coachReply = "coach/reply"
-        case virtualRunRequest = "virtual-run/request"
-        case virtualRun = "virtual-run/+"
-        case virtualRunPeople = "virtual-run/people"
-        case partners = "virtual-run/+/partners"
-        case partnerPositions = "virtual-run/+/positions"
-        case virtualRunAnnouncements = "virtual-run/+/announcements"
+        case coachRequest = "coach-request"
+        case coachReply = "coach-reply"
+        case virtualRunRequest = "run-request"
+        case virtualRun = "runs/+"
+        case virtualRunPeople = "run-people"
+        case partners = "runs/+/partners"
+        case partnerPositions = "runs/+/positions"
+        case virtualRunAnnouncements = "runs/+/announcements"
         case notificationsRegister = "notifications/register"
     }
 
@@ -47,26 +47,13 @@ package enum UserTopic: Hashable, Sendable {
         return kind.rawValue.filled(with: parameters)
     }
 
-    package var isRetained: Bool {
-        switch self {
-        case .current, .profile, .plans, .virtualRun, .partners, .virtualRunPeople: true
-        case .request, .viewerRequest, .replies, .rejected, .coachRequest, .coachReply, .virtualRunRequest,
-            .virtualRunAnnouncements, .partnerPositions, .notificationsRegister:
-            false
-        }
-    }
-
-    var qos: QoS {
-        switch self {
-        case .rejected, .partners, .partnerPositions, .virtualRunAnnouncements: .atMostOnce
-        case .current, .profile, .request, .viewerRequest, .plans, .replies, .coachRequest, .coachReply,
-            .virtualRunRequest, .virtualRun, .virtualRunPeople, .notificationsRegister:
-            .atLeastOnce
-        }
-    }
+    package var isRetained: Bool { kind.row.isRetained }
+    package var qos: QoS { kind.row.qos }
 }
 
 extension UserTopic {
+    package var kind: Kind { kindAndParameters.0 }
+
     private var kindAndParameters: (Kind, [String]) {
         switch self {
         case .current: (.current, [])

@@ -6,7 +6,7 @@ import Workouts
 
 @Suite struct TopicTests {
     private static let session = "pacebus/v1/ff/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff"
-    private static let run = "pacebus/v1/u/anna/virtual-run/6f9619ff-8b86-d011-b42d-00c04fc964ff"
+    private static let run = "pacebus/v1/u/anna/runs/6f9619ff-8b86-d011-b42d-00c04fc964ff"
 
     @Test func `every topic is read as written and within the limits of a name`() {
         var random = SeededRandom()
@@ -41,7 +41,7 @@ import Workouts
         "\(session)/export/strava/results", "pacebus/v1/u", "pacebus/v1/u/anna", "pacebus/v1/u/anna/",
         "pacebus/v1/u/_anna/current", "pacebus/v1/u/anna/current/1", "pacebus/v1/u/anna/replies",
         "pacebus/v1/u/anna/replies/a_b", "pacebus/v1/u/anna/coach", "pacebus/v1/u/anna/coach/other",
-        "pacebus/v1/u/anna/virtual-run", "pacebus/v1/u/anna/virtual-run/requests", "pacebus/v1/u/anna/notifications",
+        "pacebus/v1/u/anna/virtual-run", "pacebus/v1/u/anna/run-requests", "pacebus/v1/u/anna/notifications",
         "pacebus/v1/u/anna/notifications/register/more", "\(run)/partner",
         "\(run)/partner/bea", "\(run)/partners/more", "\(run)/other", "pacebus/v1/services",
         "pacebus/v1/services/_device", "pacebus/v1/services/device/a", "pacebus/v1/services/_/a",

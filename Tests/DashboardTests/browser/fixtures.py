@@ -487,7 +487,7 @@ RUN = "5d9f6d1e-1f1a-4c58-9a55-3f0c1de0aa10"
 
 
 def run_topic(name=""):
-    return f"pacebus/v1/u/anna/virtual-run/{RUN}{name}"
+    return f"pacebus/v1/u/anna/runs/{RUN}{name}"
 
 
 def run_view(now, statuses, **changes):
@@ -544,7 +544,7 @@ def run_row(user, **changes):
 
 
 def run_people(now):
-    return "pacebus/v1/u/anna/virtual-run/people", {
+    return "pacebus/v1/u/anna/run-people", {
         "revision": int(now * 1000),
         "contacts": ["ben", "carla", "dora"],
         "blocked": ["emil"],

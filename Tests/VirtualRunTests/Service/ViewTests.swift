@@ -148,7 +148,7 @@ struct ViewTests {
     @Test func `subscriptions are renewed on every connect`() {
         let all = VirtualRunService.subscriptions(Set(Shard.all)).map(\.filter)
         #expect(Set(all).count == all.count)
-        #expect(all.contains("pacebus/v1/u/+/virtual-run/+") && all.contains("pacebus/v1/+/+/+/workout"))
+        #expect(all.contains("pacebus/v1/u/+/runs/+") && all.contains("pacebus/v1/+/+/+/workout"))
         #expect(all.contains("pacebus/v1/services/_metrics-aggregator/+"))
     }
 

@@ -1,6 +1,6 @@
 package import Workouts
 
-/// The other runners now, on `virtual-run/{run}/partners`. Absent means unknown.
+/// The other runners now, on `runs/{run}/partners`. Absent means unknown.
 package struct Partners: Equatable, Sendable {
     package struct Row: Equatable, Sendable {
         package var runner: Runner
@@ -212,7 +212,7 @@ extension Partners.Row: Decodable {
     }
 }
 
-/// The positions that others share now, on `virtual-run/{run}/positions`.
+/// The positions that others share now, on `runs/{run}/positions`.
 package struct RunPositions: Codable, Equatable, Sendable {
     package struct Row: Codable, Equatable, Sendable {
         package var u: User

@@ -1,6 +1,6 @@
 package import Workouts
 
-/// A user's contacts for virtual runs, on `virtual-run/people`.
+/// A user's contacts for virtual runs, on `run-people`.
 package struct RunPeople: Codable, Equatable, Sendable {
     package static let limit = 200
 

@@ -1,6 +1,6 @@
 package import Workouts
 
-/// A request on `virtual-run/request`.
+/// A request on `run-request`.
 package struct VirtualRunRequest: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         case create(RunProposal)

@@ -1,6 +1,6 @@
 package import Workouts
 
-/// A user's view of a virtual run, on `virtual-run/{run}`.
+/// A user's view of a virtual run, on `runs/{run}`.
 package struct VirtualRunView: Equatable, Sendable {
     package struct Participant: Codable, Equatable, Sendable {
         /// What a participant reached, by event time.
