@@ -139,9 +139,6 @@ proxy_account() {
 take_broker_folder() {
     chown root:mosquitto "$broker"
     chmod 750 "$broker"
-    # Earlier versions gave the account the whole folder.
-    find "$broker" -maxdepth 1 -type l -delete
-    if [[ -e $broker/mosquitto.db ]]; then mv -n "$broker/mosquitto.db" "$broker/db"; fi
     chown -R mosquitto: "$broker/db"
 }
 

@@ -5,8 +5,8 @@
 first_pause=1
 longest_pause=60
 steady_after=300
-# Seconds between two looks at whether a process answers, one until its first answer; and the time that one may take: a
-# migration delays it.
+# Seconds between two looks at whether a process answers, one until its first answer; and the time that one may take: opening
+# a large store delays it.
 look_every=5
 start_limit=600
 

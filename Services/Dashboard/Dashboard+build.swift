@@ -5,7 +5,7 @@ import Workouts
 
 extension Dashboard {
     /// All collections of the store.
-    static let schema = StoreSchema(service: "dashboard", steps: [[.logins, .browsers, .presses], [.workouts]])
+    static let schema = StoreSchema(service: "dashboard", steps: [[.logins, .browsers, .presses, .workouts]])
 
     /// Opens the store, unless the caller passes one, and wires the service to the broker and its web server.
     ///

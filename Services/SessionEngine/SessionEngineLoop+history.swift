@@ -35,7 +35,6 @@ extension SessionEngineLoop {
             }
         }
         try await loadUnreadable(shards)
-        try await countStored()
         context.logger.info("sessions loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
     }
 
@@ -57,17 +56,6 @@ extension SessionEngineLoop {
         }
         guard let session: SessionRecord = read(record, from: SessionRecord.sessions) else { return }
         machine.load(session, replies: try await replies(of: session.session.key), now: now)
-    }
-
-    /// Counts the sessions of users without a stored count, of an earlier version.
-    private mutating func countStored() async throws {
-        for user in machine.users.keys where machine.quotas[user] == nil {
-            let listed = try await store.records(
-                in: SessionRecord.overviews, of: StoreRange(StoreFolder(shard: user.shard, path: "\(user)")),
-                limit: UserLimit.storedSessions)
-            let others = machine.sessions(of: user).count { machine.entries[$0]?.record.workout == nil }
-            machine.quotas[user] = UserQuota(stored: listed.count + others)
-        }
     }
 
     private mutating func replies(of key: SessionKey) async throws -> [CommandID: Reply] {

@@ -8,8 +8,6 @@ import Workouts
 extension VirtualRunLoop {
     /// Views of others' runs whose standings are kept.
     private static let standingLimit = 50_000
-    /// Runs whose lines are placed in one tick.
-    private static let placeSize = 50
 
     /// Reads what a request needs of other replicas' shards, and loads the runs here with its ghosts.
     mutating func borrow(for request: VirtualRunRequest, of user: User, _ now: Moment) async throws {
@@ -136,47 +134,4 @@ extension VirtualRunLoop {
             outbox.add((try? machine.applyBlocks(to: id, now)) ?? [])
         }
     }
-
-    /// Stores the lines of some runs of a shard in it: until version 3 they were in the shards of their users.
-    mutating func place(_ now: Moment) async throws {
-        unplaced.removeAll { !outbox.owns($0.shard) }
-        guard outbox.isWriting, let range = unplaced.last else { return }
-        let page = try await store.records(in: RunRecord.runs, of: range, limit: Self.placeSize)
-        for stored in page {
-            guard let record: RunRecord = read(stored, now) else { continue }
-            let id = record.run.id
-            try await load(record, now)
-            machine.entries[id]?.listings = [:]
-            machine.entries[id]?.parts = [:]
-            outbox.add(machine.relist(id) + record.run.ghosts.compactMap(\.key).map { .linkGhost($0, id) })
-        }
-        unplaced.removeLast()
-        if let last = page.last { unplaced.append(range.after(last.key)) } else { outbox.add([.place(range.shard)]) }
-    }
-
-    /// Whether all shards have the lines of their runs; asks the store until it is so.
-    mutating func areAllPlaced() async throws -> Bool {
-        guard placed.count < Shard.all.count else { return true }
-        let markers = Shard.all.map { StoreKey(shard: $0, key: RunRecord.placing) }
-        placed = Set(try await store.records(in: RunRecord.keys, at: markers).map(\.shard))
-        return placed.count == Shard.all.count
-    }
-
-    /// Removes the lines of runs in other shards from a shard, once these runs have theirs.
-    mutating func removeStrays(of shard: Shard) async throws {
-        guard try await areAllPlaced() else { return }
-        func strays(_ collection: StoreCollection) async throws -> [String] {
-            try await store.records(in: collection, shards: [shard]).filter { !$0.isPlaced }.map(\.key)
-        }
-        let (listings, ghosts) = (try await strays(RunRecord.listings), try await strays(RunRecord.ghosts))
-        if !listings.isEmpty || !ghosts.isEmpty {
-            outbox.add([.removeStrays(shard, listings: listings, ghosts: ghosts)])
-        }
-    }
-}
-
-extension StoreRecord {
-    /// The shard of the run of a line of ``RunRecord/listings`` or ``RunRecord/ghosts``.
-    var runShard: Shard? { RunID(String(key.suffix(36)))?.shard }
-    var isPlaced: Bool { runShard == shard }
 }

@@ -47,9 +47,6 @@ extension VirtualRunLoop {
                 if !record.isAtRest { try await loop.load(record, now) }
             }
         }
-        _ = try await areAllPlaced()
-        unplaced.removeAll { shards.contains($0.shard) }
-        unplaced += shards.subtracting(placed).sorted().map { StoreRange(shard: $0) }
         outbox.add(machine.applyBlocks(of: shards, now))
         // Retained views come again with the gain.
         standings = [:]
@@ -176,12 +173,8 @@ extension VirtualRunLoop {
             return range
         }
         let records = try await store.records(in: RunRecord.listings, of: ranges, limit: query.limit)
-        _ = try await areAllPlaced()
-        // The line in the shard of its run is the newer one.
-        let lines = records.filter { $0.isPlaced || !($0.runShard.map(placed.contains) ?? true) }
-            .reduce(into: [String: StoreRecord]()) { if $1.isPlaced || $0[$1.key] == nil { $0[$1.key] = $1 } }
         var reply = Reply(id: envelope.id, revision: nil, now: now.wallClock)
-        reply.runs = lines.values.sorted { $0.key > $1.key }.prefix(query.limit).compactMap { record in
+        reply.runs = records.sorted { $0.key > $1.key }.prefix(query.limit).compactMap { record in
             let listing: RunListing? = read(record, now)
             return listing?.overview
         }
@@ -219,7 +212,6 @@ extension VirtualRunLoop {
             try await loop.load(record, now)
             loop.erasing.formUnion(erased)
         }
-        try await removeStrays(of: shard)
         outbox.add(machine.forgetInvitations(in: shard, now) + machine.forgetCleared(in: shard, now))
         aging.removeLast()
         agedAt = now

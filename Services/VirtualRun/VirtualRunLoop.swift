@@ -27,10 +27,6 @@ struct VirtualRunLoop {
     var ghostOwners: Set<User> = []
     /// The people of stored runs here, and more.
     var runners: Set<User> = []
-    /// The runs whose lines an earlier version may have stored elsewhere: some are placed in each tick.
-    var unplaced: [StoreRange] = []
-    /// The shards that have the lines of their runs, as of the last look.
-    var placed: Set<Shard> = []
     /// Shards whose stored runs are examined for their age, one every few minutes.
     var aging: [Shard] = []
     var agedAt: Moment?
@@ -84,7 +80,6 @@ struct VirtualRunLoop {
             try await borrowForCreations(now)
             outbox.add(machine.advance(to: now))
             try await age(now)
-            try await place(now)
             try await erase(now)
             if machine.sweptAt == now {
                 metrics.show(machine)
@@ -118,7 +113,7 @@ struct VirtualRunLoop {
     private mutating func standBy() {
         machine.standBy()
         (erasing, standings, ghostOwners, runners) = ([], [:], [], [])
-        (unplaced, aging, agedAt, hasKey) = ([], [], nil, false)
+        (aging, agedAt, hasKey) = ([], nil, false)
     }
 
     /// The last flush, at shutdown.

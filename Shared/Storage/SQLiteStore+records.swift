@@ -96,18 +96,6 @@ extension StoreRecord {
     }
 }
 
-extension StoreSchema.Derivation {
-    /// Reads record after record, because a collection may be larger than the memory.
-    func run(on database: Database) throws {
-        let records = try Row.fetchCursor(database, sql: "SELECT shard, key, value FROM \(source.table)")
-        while let row = try records.next() {
-            let record = try StoreRecord(row)
-            guard let derived = derive(record) else { continue }
-            try target.put(record.shard, derived.key, derived.value, database)
-        }
-    }
-}
-
 extension StoreWrite {
     /// Applies the change to its collection, or adds it to the `appends` of the commit.
     func apply(to database: Database, appends: inout [JournalRecord.Append]) throws {

@@ -57,7 +57,6 @@ package final class SQLiteStore: Store {
             epoch = try database.write { try Self.prepare($0, path: path, schema: schema) }
             inheritedSequence = schema.hasJournal ? try database.read(Self.lastSequence) : 0
             sequence = Atomic(inheritedSequence)
-            try database.writeWithoutTransaction { try Self.eraseOnce($0) }
         } catch let error as StoreError {
             throw error
         } catch {
@@ -93,14 +92,6 @@ package final class SQLiteStore: Store {
         lock.withLock { $0 = nil }
     }
 
-    /// Rewrites a file once that was written before deleted records were overwritten.
-    private static func eraseOnce(_ database: Database) throws {
-        guard try Int.fetchOne(database, sql: "PRAGMA user_version") == 0 else { return }
-        // A full disk has no room for the copy; the next start tries again.
-        guard (try? database.execute(sql: "VACUUM")) != nil else { return }
-        try? database.execute(sql: "PRAGMA user_version = 1")
-    }
-
     /// Empties the log at an interval. A task of its own, because the last commit may be long ago.
     private static func erase(_ database: DatabasePool, every interval: Duration) -> Task<Void, Never> {
         Task {
@@ -130,7 +121,7 @@ package final class SQLiteStore: Store {
         guard version <= schema.version else {
             throw StoreError.newer(path: path, version: version, supported: schema.version)
         }
-        // Stores of earlier programs keep tables without row numbers, which cost two to three times the time of a write.
+        // Without row numbers, a write takes two to three times as long.
         for collection in schema.steps[version...].joined() {
             guard collection != .journal else {
                 try createJournal(database)
@@ -142,10 +133,6 @@ package final class SQLiteStore: Store {
                         shard INTEGER NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (shard, key)
                     )
                     """)
-        }
-        // An empty store derives nothing, whatever its version.
-        for derivation in schema.derivations where derivation.version > version {
-            try derivation.run(on: database)
         }
         try database.execute(sql: "DELETE FROM store")
         try database.execute(

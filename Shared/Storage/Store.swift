@@ -260,35 +260,14 @@ extension StoreError: CustomStringConvertible {
 /// The schema of a service's store. Its version is the number of steps; a store of an older version is taken through
 /// those it lacks.
 package struct StoreSchema: Sendable {
-    /// Fills a collection that a version added from records of the version before.
-    package struct Derivation: Sendable {
-        let version: Int
-        let source: StoreCollection
-        let target: StoreCollection
-        let derive: @Sendable (StoreRecord) -> (key: String, value: [UInt8])?
-
-        /// - Parameter derive: the new record of the same shard; `nil` for none.
-        package init(
-            version: Int, from source: StoreCollection, to target: StoreCollection,
-            derive: @escaping @Sendable (StoreRecord) -> (key: String, value: [UInt8])?
-        ) {
-            self.version = version
-            self.source = source
-            self.target = target
-            self.derive = derive
-        }
-    }
-
     /// The service the store belongs to.
     package let service: String
     /// The collections that each version added, ``StoreCollection/journal`` among them if the store has one.
     package let steps: [[StoreCollection]]
-    let derivations: [Derivation]
 
-    package init(service: String, steps: [[StoreCollection]], derivations: [Derivation] = []) {
+    package init(service: String, steps: [[StoreCollection]]) {
         self.service = service
         self.steps = steps
-        self.derivations = derivations
     }
 
     var version: Int { steps.count }

@@ -230,11 +230,7 @@ struct StreamMachine<Work: StreamWork> {
         let key = state.key
         if let session = sessions[key] {
             let known = session.state
-            // A session of an earlier version gets its profile without a new revision.
-            let isNewer =
-                state.revision > known.revision
-                || state.revision == known.revision && state.profileRevision ?? 0 > known.profileRevision ?? 0
-            guard isNewer else { return }
+            guard state.revision > known.revision else { return }
             let before = session.profiled
             session.record.state = state
             session.news.note(state, after: known, now: now)

@@ -21,7 +21,7 @@ package enum StreamStore {
     package static func schema(_ service: String) -> StoreSchema {
         StoreSchema(
             service: service,
-            steps: [[sessions, chunks, revisions, retained], [tracks], [.journal], [DailyQuota.collection]])
+            steps: [[sessions, chunks, revisions, retained, tracks, .journal, DailyQuota.collection]])
     }
 
     /// The name of a stream in the journal: `user/session/device`.
@@ -95,11 +95,6 @@ extension StreamRecord {
         profile = try container.decodeIfPresent(SessionProfile.self, forKey: .profile)
         route = try container.decodeIfPresent(StoredRoute.self, forKey: .route)
         skews = try container.decodeIfPresent([Device: Double].self, forKey: .skews)
-        // Earlier versions stored the profile in the state.
-        if profile == nil, let earlier = try container.decode(EarlierState.self, forKey: .state).profile {
-            profile = SessionProfile(revision: 0, profile: earlier)
-            state.profileRevision = state.profileRevision ?? 0
-        }
     }
 
     /// The rest of a deleted session: its revision, which prevents a return, and no personal data.
@@ -113,11 +108,6 @@ extension StreamRecord {
         state.streams = [:]
         self.init(state: state)
     }
-}
-
-/// The part of a state of earlier versions that is a topic of its own today.
-private struct EarlierState: Decodable {
-    let profile: Profile?
 }
 
 /// A part of a record that most live sessions lack. Outside of the record, so that absent it takes no memory.

@@ -15,7 +15,7 @@ struct BackupAbuseTests {
         let folder = compose.folder
         let victim = try folder.write("untouched", to: "victim")
         let links = FileManager.default
-        // Earlier versions wrote to this name.
+        // A name that is easy to guess.
         try links.createSymbolicLink(atPath: folder.file("a.tar.gz.new"), withDestinationPath: victim)
         try await compose.run("backup", folder.file("a.tar.gz"))
         #expect(try mode(folder.file("a.tar.gz")) == 0o600)

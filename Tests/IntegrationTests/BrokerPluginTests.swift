@@ -53,24 +53,4 @@ struct BrokerPluginTests {
         let output = try String(contentsOfFile: log, encoding: .utf8)
         #expect(status == 0, "\(output)")
     }
-
-    @Test func `accounts of an earlier version keep their passwords`() async throws {
-        let compose = try ComposeFolder()
-        try FileManager.default.createDirectory(
-            atPath: compose.folder.file("data/broker"), withIntermediateDirectories: true)
-        // As mosquitto_passwd and the earlier compose/user wrote them.
-        try await ChildProcess.run(
-            ["mosquitto_passwd", "-c", "-b", compose.folder.file("data/broker/passwords"), "anna", "secret"],
-            log: compose.folder.file("passwd.log"))
-        try await compose.needAccounts()
-        let broker = try await compose.startBroker()
-        defer { broker.process.end(SIGTERM) }
-        let anna = AccountClient("anna", Secret("secret"), port: broker.port)
-        let topic = "pacebus/v1/u/anna/request"
-        try await AccountClient.run([anna], subscribedTo: ["pacebus/v1/#"]) {
-            let isAccepted = try await anna.mayPublish(topic)
-            #expect(isAccepted)
-            #expect(await eventually { anna.live == [topic] })
-        }
-    }
 }

@@ -227,9 +227,7 @@ struct PublishedTests {
         #expect(workout.distance == 1_000 && workout.ascent == 12 && workout.incomplete == nil)
     }
 
-    @Test func `totals without the route, as of an earlier version, leave a finished workout its distance`()
-        async throws
-    {
+    @Test func `totals without the route leave a finished workout its distance`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let solo = SoloMachine()
         _ = try await engine.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])

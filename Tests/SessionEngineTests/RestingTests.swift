@@ -262,22 +262,6 @@ struct RestingTests {
         }
     }
 
-    @Test func `a store of the version before lists its workouts`() async throws {
-        var engine: Engine? = try await Engine(folder, clock: clock)
-        let keys = try await upload(&engine!)
-        engine = nil
-        try await ChildProcess.run(
-            [
-                "sqlite3", "-cmd", ".timeout 20000", folder.file("engine.sqlite"),
-                "DROP TABLE collection_overviews; DROP TABLE collection_due; DROP TABLE collection_quotas; "
-                    + "UPDATE store SET version = 1",
-            ], log: folder.file("sqlite3.log"))
-        engine = try await Engine(folder, clock: clock)
-        let page = try await engine!.deliver([request(.workouts(HistoryQuery(before: nil, limit: 100)), of: user)])
-            .replies.first
-        #expect(page?.workouts?.map(\.session) == keys.reversed().map(\.session))
-    }
-
     // MARK: Purge
 
     private var purgeFolder: String { folder.file("purge") }

@@ -110,19 +110,6 @@ struct RetainedTests {
         #expect(machine.messages(for: .publishSessionProfile(self.key)).map(\.payload.isEmpty) == [true])
     }
 
-    @Test mutating func `a record of an earlier version names its profile`() throws {
-        let key = SessionKey(User("anna")!, SessionID(UUID()))
-        let session = Session(
-            key: key, start: SessionStart(activity: .running), profile: Profile(), at: Self.now, now: Self.now)
-        let record = SessionRecord(session: session, revision: 7, lastActiveAt: Moment(Self.now))
-        let stored = try JSONCoding.decode(
-            SessionRecord.self, from: JSONCoding.encode(record), now: Moment(Self.now))
-        #expect(stored.profileRevision == nil)
-        machine.load(stored, replies: [:], now: Moment(Self.now))
-        #expect(machine.announce([key.user.shard]).contains(.publishSessionProfile(key)))
-        #expect(machine.entries[key]?.record.state.profileRevision == 7)
-    }
-
     @Test mutating func `a cleared topic is cleared again`() {
         // The session has no record yet.
         #expect(machine.seeWorkout(revision, of: key, now: Moment(Self.now)) == [.publishWorkout(key)])

@@ -94,26 +94,6 @@ struct UserLimitTests {
         #expect(send(&machine, .start(start()), SessionKey(user, SessionID(UUID())), began + Self.day)?.ok == true)
     }
 
-    @Test func `a restart loads discarded sessions of an earlier version without their plans`() throws {
-        var machine = SessionEngineMachine()
-        let key = SessionKey(user, SessionID(UUID()))
-        _ = send(&machine, .start(start(Self.plan)), key, began)
-        let record = try #require(machine.entries[key]?.record)
-        var stored = try #require(
-            JSONSerialization.jsonObject(with: Data(JSONCoding.encode(record))) as? [String: Any])
-        var session = try #require(stored["session"] as? [String: Any])
-        let unfinished = try #require((session["status"] as? [String: [String: Any]])?["unfinished"]?["_0"])
-        session["status"] = ["canceled": ["_0": "discarded", "was": unfinished]]
-        stored["session"] = session
-        let bytes = try JSONSerialization.data(withJSONObject: stored)
-        let old = try JSONCoding.decode(SessionRecord.self, from: bytes, now: Moment(began))
-        #expect(old.session.statusName == .canceled && old.session.planned != nil)
-        machine.load(old, replies: [:], now: Moment(began))
-        #expect(machine.entries[key]?.record.session.planned == nil)
-        let recovered = send(&machine, .recover, key, began + 60)
-        #expect(recovered?.ok == true)
-    }
-
     @Test func `another user is not affected`() {
         var machine = SessionEngineMachine()
         for _ in 0..<60 { _ = send(&machine, .start(start()), SessionKey(user, SessionID(UUID())), began) }

@@ -52,24 +52,6 @@ import Workouts
         #expect(await eventually { (try? files()) == [] })
     }
 
-    @Test func `a store of an earlier version loses what was deleted before`() async throws {
-        do {
-            let open = try await OpenStore(folder.store)
-            _ = try await open.store.commit([open.put("a", Self.values[1])])
-            await open.store.close()
-        }
-        let earlier = try DatabaseQueue(path: folder.store)
-        try await earlier.writeWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA user_version = 0; PRAGMA secure_delete = OFF")
-            try database.execute(sql: "DELETE FROM collection_apples")
-        }
-        try earlier.close()
-        #expect(try !files().isEmpty)
-        let open = try await OpenStore(folder.store, erasureInterval: .milliseconds(20))
-        #expect(await eventually { (try? files()) == [] })
-        #expect(try await open.all().isEmpty)
-    }
-
     @Test func `what was journaled and trimmed is gone from the files of an open store`() async throws {
         var random = SeededRandom()
         let open = try await OpenStore(folder.store, schema: .journaled, erasureInterval: .milliseconds(20))

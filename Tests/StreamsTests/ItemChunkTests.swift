@@ -46,8 +46,8 @@ struct ItemChunkTests {
         #expect(whole.isFull)
     }
 
-    @Test func `a chunk stored before the table of quantities is decoded`() throws {
-        // Written by the version with nine quantities: an item with all of them, an empty one and one with two.
+    @Test func `items have a fixed stored form`() throws {
+        // An item with nine quantities, an empty one and one with two.
         let bytes: [UInt8] = [
             0xff, 0x7, 0xa0, 0xc2, 0x90, 0x82, 0x83, 0x89, 0x85, 0x6, 0xf0, 0x8, 0xf1, 0xab, 0x1, 0x91,
             0xd, 0x2, 0xb, 0x50, 0x12, 0x8b, 0xa, 0xbf, 0x5, 0x40, 0x18, 0xd8, 0xa, 0xa1, 0xa8, 0x7a,

@@ -14,7 +14,7 @@ struct LoginSessions {
         var begun: Moment
         var used: Moment
         var seen: Set<User>
-        /// `nil` if the broker does not publish it, and in a login of an earlier version.
+        /// `nil` if the broker does not publish it.
         var isViewer: Bool?
 
         var rights: AccountRights {

@@ -25,7 +25,7 @@ extension ExportJob {
         attempts = 0
         if mode != .watch {
             nextAttemptAt = known.readyAt
-        } else if previous != .watch || nextAttemptAt == nil {
+        } else if previous != .watch {
             // Later revisions leave the watch no more time.
             nextAttemptAt = known.readyAt + Self.watchTimeout
         }
@@ -34,9 +34,8 @@ extension ExportJob {
 
     /// Whether it is time to ask the phone: for the first time, again, or because the watch is silent.
     func isDeviceDue(_ now: Moment) -> Bool {
-        // Earlier versions stored no time for a watch.
-        guard isForDevice, isOpen, let due = nextAttemptAt ?? (mode == .watch ? now : nil) else { return false }
-        return due <= now
+        guard isForDevice, isOpen, let nextAttemptAt else { return false }
+        return nextAttemptAt <= now
     }
 
     /// Asks the phone. An earlier request without a result counts as a failed attempt.

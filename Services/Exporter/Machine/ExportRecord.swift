@@ -44,7 +44,7 @@ struct ExportRecord: Codable, Equatable, Sendable {
     static let exports = StoreCollection("exports")
     /// `user/session` → the payload of `workout`.
     static let workouts = StoreCollection("workouts")
-    static let schema = StoreSchema(service: "exporter", steps: [[exports, workouts], [DailyQuota.collection]])
+    static let schema = StoreSchema(service: "exporter", steps: [[exports, workouts, DailyQuota.collection]])
 
     subscript(target: Target) -> ExportJob? {
         get { jobs.first { $0.target == target } }

@@ -168,26 +168,26 @@ struct FolderTarget: ExportTarget {
 
 /// The label of a hidden file: its session, and the epoch of its owner.
 private struct HiddenLabel {
+    private static let separator = "-epoch-"
+
     let session: SessionID
-    /// `nil` in files of older versions.
-    private let epoch: Epoch?
+    private let epoch: Epoch
 
     init(_ session: SessionID, _ epoch: Epoch) {
         (self.session, self.epoch) = (session, epoch)
     }
 
     init?(_ text: String) {
-        guard let session = SessionID(String(text.prefix(36))) else { return nil }
-        self.session = session
         let rest = text.dropFirst(36)
-        epoch = rest.hasPrefix(Self.separator) ? Int64(rest.dropFirst(Self.separator.count)).map(Epoch.init) : nil
+        guard let session = SessionID(String(text.prefix(36))), rest.hasPrefix(Self.separator),
+            let number = Int64(rest.dropFirst(Self.separator.count))
+        else { return nil }
+        self.init(session, Epoch(number))
     }
 
-    private static let separator = "-epoch-"
+    var text: String { "\(session)\(Self.separator)\(epoch.number)" }
 
-    var text: String { "\(session)\(Self.separator)\(epoch?.number ?? 0)" }
-
-    func isOlder(than epoch: Epoch) -> Bool { self.epoch.map { $0 < epoch } ?? true }
+    func isOlder(than other: Epoch) -> Bool { epoch < other }
 }
 
 extension Target {

@@ -37,7 +37,7 @@ struct ActivityRecord: Codable, Equatable, Sendable {
     /// `user/session` → a record as JSON.
     static let activities = StoreCollection("activities")
     static let schema = StoreSchema(
-        service: "live-activity-publisher", steps: [[activities], [NotificationRecord.notifications]])
+        service: "live-activity-publisher", steps: [[activities, NotificationRecord.notifications]])
 
     subscript(device: Device) -> DeviceActivity? {
         get { devices.first { $0.device == device } }

@@ -131,7 +131,8 @@ extension SessionEngineMachine {
         let obstacle = obstacles(key.user, from: at, to: start.endAt).first { !start.replace || $0.began(after: at) }
         if let obstacle { throw .sessionInProgress(obstacle.key.session) }
         let session = Session(key: key, start: start, profile: profile(key.user), at: at, now: now.wallClock)
-        var entry = Entry(record: SessionRecord(session: session, revision: 0, lastActiveAt: now), receivedAt: now)
+        let record = SessionRecord(session: session, revision: 0, lastActiveAt: now, publishedAt: now)
+        var entry = Entry(record: record, receivedAt: now)
         if session.profile != nil { entry.record.profileRevision = entry.profileTopic.revise(now.wallClock) }
         return entry
     }

@@ -120,9 +120,9 @@ extension SessionEngineMachine {
                 let isReported = entry.reporters.isSuperset(of: [.samples, .locations])
                 return isReported ? expiresAt : max(expiresAt, connectedAt + Self.retainedTimeout)
             }
-        case .canceled: entry.record.publishedAt.map { $0 + RetainedTopic.lifetime }
-        case .completed: entry.reviseBy == nil ? entry.record.publishedAt.map { $0 + RetainedTopic.lifetime } : nil
-        case .deleted: entry.record.publishedAt.map { $0 + Self.deletedRetention }
+        case .canceled: entry.record.publishedAt + RetainedTopic.lifetime
+        case .completed: entry.reviseBy == nil ? entry.record.publishedAt + RetainedTopic.lifetime : nil
+        case .deleted: entry.record.publishedAt + Self.deletedRetention
         case .saving: nil
         }
     }

@@ -113,10 +113,6 @@ struct SessionEngineMachine {
     mutating func load(_ record: SessionRecord, replies: [CommandID: Reply], now: Moment) {
         var record = record
         record.limit(to: now)
-        // Earlier versions stored it.
-        record.session.removeDiscardedPlan()
-        // Earlier versions published it in `state`.
-        if record.session.profile != nil, record.profileRevision == nil { record.profileRevision = record.revision }
         var entry = Entry(record: record, replies: replies, receivedAt: record.lastActiveAt)
         if record.session.statusName == .saving { entry.finishBy = now + Self.savingTimeout }
         if record.isRevised { entry.reviseBy = now + Self.lateQuiet }

@@ -33,9 +33,8 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var weather: Weather?
     /// The last published finished record.
     var workout: WorkoutRecord?
-    /// The time of the last revision of `state` or `workout` by the service's clock; absent in records of earlier
-    /// versions.
-    var publishedAt: Moment?
+    /// The time of the last revision of `state` or `workout` by the service's clock.
+    var publishedAt: Moment
     /// The last announced phase of the plan's clock.
     var announced: PlanCue.Phase?
 
@@ -65,7 +64,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
     /// Limits moments that were stored before the wall clock stepped backwards.
     mutating func limit(to now: Moment) {
         lastActiveAt = lastActiveAt.atMost(now)
-        publishedAt = (publishedAt ?? now.when(revisedAt)).atMost(now)
+        publishedAt = publishedAt.atMost(now)
     }
 
     /// Whether the totals contain all announced samples.
@@ -103,9 +102,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
     }
 
     /// The time of the last revision of `state` or `workout`.
-    var revisedAt: Timestamp {
-        publishedAt?.wallClock ?? Timestamp(microseconds: max(revision, workout?.revision ?? 0) * 1_000)
-    }
+    var revisedAt: Timestamp { publishedAt.wallClock }
 }
 
 /// What the engine keeps of a service's newest `heard`.
@@ -175,15 +172,7 @@ extension SessionRecord {
 
     static let schema = StoreSchema(
         service: "session-engine",
-        steps: [[sessions, history, replies, users, corrupt], [overviews, due, quotas]],
-        derivations: [sessions, history].map { collection in
-            StoreSchema.Derivation(version: 2, from: collection, to: overviews) { record in
-                guard let archived = try? JSONCoding.decode(ArchivedWorkout.self, from: record.value),
-                    let workout = archived.workout, let user = SessionKey(record.key)?.user
-                else { return nil }
-                return (overviewKey(user, workout.place), JSONCoding.encode(workout))
-            }
-        })
+        steps: [[sessions, history, overviews, due, quotas, replies, users, corrupt]])
 
     /// The session of a key in ``corrupt``; `nil` for a record of another kind.
     static func corruptSession(_ key: String) -> SessionKey? {
@@ -208,12 +197,6 @@ extension SessionRecord {
         let digits = String(max(0, time.microseconds), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
-}
-
-/// The part of a ``SessionRecord`` that is a line of the history.
-private struct ArchivedWorkout: Decodable {
-    /// `nil` if the session has no finished record.
-    let workout: WorkoutOverview?
 }
 
 /// The revisions in a ``SessionRecord``: whether a message about it changes nothing. Decoding the rest would take most of

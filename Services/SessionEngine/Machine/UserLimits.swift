@@ -110,10 +110,6 @@ struct UserQuota: Codable, Equatable, Sendable {
     /// Sessions in the store.
     private(set) var stored = 0
 
-    init(stored: Int = 0) {
-        self.stored = stored
-    }
-
     /// The limit that a session would exceed, with the seconds until it does not.
     ///
     /// - Parameter planBytes: asked for only if the session exceeds no other limit.
@@ -176,7 +172,7 @@ extension SessionEngineMachine {
         let records = sessions(of: key.user).compactMap { entries[$0] }
         let open = records.filter { $0.record.session.canContinue }
         if open.count >= UserLimit.openSessions {
-            let leaves = open.filter { !$0.record.session.isUnfinished }.compactMap { $0.record.publishedAt }.min()
+            let leaves = open.filter { !$0.record.session.isUnfinished }.map(\.record.publishedAt).min()
             return (.open, leaves.map { max(60, RetainedTopic.lifetime - now.seconds(since: $0)) } ?? 3_600)
         }
         return records.count >= UserLimit.sessionsInMemory ? (.memory, 60) : nil

@@ -38,7 +38,7 @@ extension Run {
     /// Whether the run has something of a user from before a deletion of everything.
     func has(_ user: User, before erasedAt: Timestamp) -> Bool {
         guard createdAt <= erasedAt else { return false }
-        if let participant = participant(user), participant.invitedAt ?? createdAt <= erasedAt { return true }
+        if let participant = participant(user), participant.invitedAt <= erasedAt { return true }
         return creator == user || ghosts.contains { $0.owner == user }
     }
 

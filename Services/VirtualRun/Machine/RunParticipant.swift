@@ -96,8 +96,7 @@ struct RunParticipant: Codable, Equatable, Sendable {
     private(set) var status: ParticipantStatus
     /// Why the status was reached; `nil` after a request of the participant.
     private(set) var reason: String?
-    /// Absent in records of version 2.
-    private(set) var invitedAt: Timestamp?
+    private(set) var invitedAt: Timestamp
     /// When the status was reached: for running and finished by event time, else by the service's clock.
     private(set) var at: Timestamp
     var sharing: Sharing

@@ -89,9 +89,9 @@ extension RunRecord {
     static let curves = StoreCollection("curves")
     /// `run/user` or `run/ghost number` → the `FinalRecord`.
     static let finals = StoreCollection("finals")
-    /// ``RunListing/key(_:)`` → the `RunListing`, in the run's shard since version 3.
+    /// ``RunListing/key(_:)`` → the `RunListing`, in the run's shard.
     static let listings = StoreCollection("listings")
-    /// `owner/session/run` → nothing: the runs in which a session runs along as a ghost, in the run's shard since version 3.
+    /// `owner/session/run` → nothing: the runs in which a session runs along as a ghost, in the run's shard.
     static let ghosts = StoreCollection("ghosts")
     /// `user/run` → the `RunPart`, in the run's shard.
     static let parts = StoreCollection("parts")
@@ -106,31 +106,18 @@ extension RunRecord {
     /// `user/request` → the reply, so that a repeated request is applied once.
     static let replies = StoreCollection("replies")
 
-    /// ``hidingKey`` → the 16 bytes of a `HidingKey`, in shard 00. ``placing`` → nothing, in each shard.
+    /// ``hidingKey`` → the 16 bytes of a `HidingKey`, in shard 00.
     static let keys = StoreCollection("keys")
     static let hidingKey = StoreKey(shard: Shard(0), key: "hiding")
-    /// Marks a shard with ``listings``, ``ghosts`` and ``parts`` of all its runs.
-    static let placing = "placing"
 
     static let schema = StoreSchema(
         service: "virtual-run",
         steps: [
-            [runs, curves, finals, listings, ghosts, people, replies, keys], [live],
-            [parts, invitations, meetings, cleared],
-            // Final curves in millionths, which earlier versions cannot read.
-            [],
-        ],
-        derivations: [
-            StoreSchema.Derivation(version: 2, from: runs, to: live) { record in
-                guard let old = try? JSONCoding.decode(FirstRecord.self, from: record.value) else { return nil }
-                return (record.key, JSONCoding.encode(old.live))
-            }
+            [
+                runs, live, curves, finals, listings, ghosts, parts, invitations, meetings, cleared, people, replies,
+                keys,
+            ]
         ])
-
-    /// The part of a record that ``live`` has since version 2.
-    private struct FirstRecord: Decodable {
-        let live: LiveRun.Stored
-    }
 }
 
 extension Runner: CustomStringConvertible {

@@ -35,10 +35,6 @@ enum VirtualRunAction: Hashable {
     case eraseMeetings(RunID, User?)
     /// Writes or removes when a deletion cleared a user's `partners`.
     case saveCleared(RunID, User)
-    /// Marks a shard that has the lines of its runs.
-    case place(Shard)
-    /// Removes lines of runs in other shards.
-    case removeStrays(Shard, listings: [String], ghosts: [String])
     case savePerson(User)
     case saveReply(Shard, User, CommandID)
     /// Removes replies of a user: the oldest, or all.
@@ -71,7 +67,7 @@ extension VirtualRunAction: OwnedAction {
             run.shard
         case .unlist(_, let listing): listing.overview.run.shard
         case .saveMeeting(_, let meeting): meeting.run.shard
-        case .saveInvitations(let shard, _), .place(let shard), .removeStrays(let shard, _, _): shard
+        case .saveInvitations(let shard, _): shard
         case .savePerson(let user), .publishPeople(let user), .listRuns(let user, _, _): user.shard
         case .reply(let shard, _, _, _), .saveReply(let shard, _, _), .eraseReplies(let shard, _, _): shard
         case .saveKey: RunRecord.hidingKey.shard
@@ -85,7 +81,7 @@ extension VirtualRunAction: OwnedAction {
         // Clients repeat their requests.
         case .reply, .listRuns: .dropIfRefused
         case .save, .saveLive, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePart, .saveInvitations,
-            .saveMeeting, .eraseMeetings, .saveCleared, .place, .removeStrays, .savePerson, .saveReply, .eraseReplies,
+            .saveMeeting, .eraseMeetings, .saveCleared, .savePerson, .saveReply, .eraseReplies,
             .publishView,
             .publishPeople,
             .announce, .evict, .saveKey, .linkGhost, .unlinkGhost:
@@ -138,9 +134,6 @@ extension VirtualRunMachine: OwningMachine {
             let key = "\(id)/\(user)"
             guard let moment = cleared[id]?[user] else { return [.delete(RunRecord.cleared, key)] }
             return [.put(RunRecord.cleared, key, moment)]
-        case .place: return [.put(RunRecord.keys, RunRecord.placing, true)]
-        case .removeStrays(_, let listings, let ghosts):
-            return listings.map { .delete(RunRecord.listings, $0) } + ghosts.map { .delete(RunRecord.ghosts, $0) }
         case .linkGhost(let key, let id): return [.put(RunRecord.ghosts, "\(key)/\(id)", true)]
         case .unlinkGhost(let key, let id): return [.delete(RunRecord.ghosts, "\(key)/\(id)")]
         case .savePerson(let user):
@@ -167,7 +160,7 @@ extension VirtualRunMachine: OwningMachine {
             if let entry = entries[id], isAtRest(entry) { evict(id) }
             return []
         case .save, .saveLive, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePart, .saveInvitations,
-            .saveMeeting, .eraseMeetings, .saveCleared, .place, .removeStrays, .savePerson, .saveReply, .eraseReplies,
+            .saveMeeting, .eraseMeetings, .saveCleared, .savePerson, .saveReply, .eraseReplies,
             .saveKey,
             .linkGhost,
             .unlinkGhost, .listRuns, .request, .limited:

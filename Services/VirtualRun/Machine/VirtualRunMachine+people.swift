@@ -130,11 +130,7 @@ extension VirtualRunMachine {
 
     /// Those who deleted everything after a run was made.
     func erasedPeople(of run: Run) -> Set<User> {
-        run.people.filter { user in
-            // Version 2 erased once, and did not store when it invited.
-            if let participant = run.participant(user), participant.invitedAt == nil { return false }
-            return profiles[user]?.erasedAt.map { run.has(user, before: $0) } ?? false
-        }
+        run.people.filter { user in profiles[user]?.erasedAt.map { run.has(user, before: $0) } ?? false }
     }
 
     /// Removes a user's part of all runs in memory that the user joined before the deletion, and the user's record.

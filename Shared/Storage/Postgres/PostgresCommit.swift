@@ -110,7 +110,7 @@ struct PostgresCommit {
         return statements
     }
 
-    static func upsert(_ records: [(StoreKey, [UInt8])], _ collection: StoreCollection) -> [PostgresStatement] {
+    private static func upsert(_ records: [(StoreKey, [UInt8])], _ collection: StoreCollection) -> [PostgresStatement] {
         guard !records.isEmpty else { return [] }
         return [
             PostgresStatement(

@@ -212,9 +212,6 @@ final class PostgresLeases {
         }
         let results = try run(Self.expiry + view)
         let plan = makePlan(member, results.suffix(2))
-        if !plan.claims.isEmpty {
-            try PostgresSchema(replica.schema).derive(plan.claims, on: connect())
-        }
         let changes = try run(
             [
                 // Locks the row, so that no one ends this member before the claim counts.

@@ -1,5 +1,3 @@
-import Workouts
-
 extension StoreSchema {
     /// The name of the service's schema and channel, quoted.
     var channel: String { "\"\(service)\"" }
@@ -10,7 +8,6 @@ struct PostgresSchema {
     /// The first keys of advisory locks; the second is the service.
     static let leaseLock: Int32 = 0x7061_6365
     private static let schemaLock: Int32 = 0x7061_6366
-    private static let pageSize: Int64 = 500
 
     private let schema: StoreSchema
 
@@ -78,7 +75,7 @@ struct PostgresSchema {
         _ = try connection.run(statements + [Self.execute("COMMIT")], until: deadline)
     }
 
-    /// The tables of every service. A new database has nothing to derive, so its shards have the newest version.
+    /// The tables of every service.
     private var base: [PostgresStatement] {
         [
             """
@@ -123,45 +120,5 @@ struct PostgresSchema {
                 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02)
                 """)
         ]
-    }
-
-    /// Derives the records that versions added, for shards that an older program owned last. Part of the claim's transaction:
-    /// until then that program writes records which the new one has to read.
-    func derive(_ shards: Set<Shard>, on connection: PostgresConnection) throws(PostgresFailure) {
-        guard !schema.derivations.isEmpty else { return }
-        let deadline = ContinuousClock.now + .seconds(600)
-        let rows = try connection.run(
-            PostgresStatement(
-                "SELECT shard, version FROM lease WHERE shard = ANY ($1::int2[]) AND version < $2",
-                PostgresValue.int2s(shards.map(\.value)), PostgresValue.int4(Int32(schema.version))), until: deadline)
-        for row in 0..<rows.count {
-            for derivation in schema.derivations where derivation.version > rows.integer(row, 1) {
-                try derive(derivation, rows.shard(row, 0), on: connection, until: deadline)
-            }
-        }
-    }
-
-    private func derive(
-        _ derivation: StoreSchema.Derivation, _ shard: Shard, on connection: PostgresConnection,
-        until deadline: ContinuousClock.Instant
-    ) throws(PostgresFailure) {
-        var last = ""
-        while true {
-            let page = try connection.run(
-                PostgresStatement(
-                    """
-                    SELECT shard, key, value FROM \(derivation.source.table)
-                    WHERE shard = $1::int2 AND key > $2 ORDER BY key LIMIT \(Self.pageSize)
-                    """, PostgresValue.int2(Int16(shard.value)), PostgresValue.text(last)), until: deadline
-            ).records
-            guard let end = page.last else { return }
-            last = end.key
-            var derived: [StoreKey: [UInt8]] = [:]
-            for record in page {
-                if let (key, value) = derivation.derive(record) { derived[StoreKey(shard: shard, key: key)] = value }
-            }
-            let records = derived.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-            _ = try connection.run(PostgresCommit.upsert(records, derivation.target), until: deadline)
-        }
     }
 }

@@ -86,7 +86,6 @@ struct OpenEnd: Codable, Equatable, Sendable {
 extension Session {
     /// A service reports its silences.
     package mutating func receive(_ silences: Silences) {
-        if presence == nil { presence = Presence() }
         presence?.note(silences)
         if !silences.gaps.isEmpty { receiveFirstItem() }
     }

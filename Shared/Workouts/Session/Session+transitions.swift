@@ -9,7 +9,6 @@ extension Session {
     ) throws(Refusal) {
         var next = self
         try next.transition(action, at: at, newest: newest)
-        next.presence = next.presence ?? Presence()
         next.presence?.note(at)
         self = next
     }
@@ -131,7 +130,7 @@ extension Session {
     }
 
     /// Removes the plan of a discarded session: nothing else makes its record large.
-    package mutating func removeDiscardedPlan() {
+    private mutating func removeDiscardedPlan() {
         guard case .canceled(.discarded, _) = status, let plan = planned else { return }
         plannedUntil = plan.progress.latest
         planned = nil

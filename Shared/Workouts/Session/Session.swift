@@ -81,7 +81,7 @@ package struct Session: Codable, Equatable, Sendable {
     package internal(set) var status: Status
     /// The closed segments as commands began and ended them, sorted by time.
     var closedSegments: [Segment] = []
-    /// The times of commands and items; absent in records of earlier versions.
+    /// The times of commands and items; `nil` once the session is deleted.
     var presence: Presence?
     /// Set once a session without an `end` is saved: its last segment ends with its last item.
     var openEnd: OpenEnd?

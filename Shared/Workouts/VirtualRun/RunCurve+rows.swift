@@ -84,7 +84,7 @@ extension RunCurve {
 /// Stored as the differences of seconds and metres in thousandths or millionths, in bytes of seven bits.
 extension RunCurve: Codable {
     private enum Key: String, CodingKey {
-        /// `points` are in thousandths: of live curves, and of all until version 3 of the store.
+        /// `points` are in thousandths: those of live curves.
         case points, millionths, spacing, corner, metersPerSecond
     }
 

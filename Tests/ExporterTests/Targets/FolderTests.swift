@@ -160,7 +160,7 @@ import Workouts
                 // A killed process stopped here.
                 let place = DurableFolder(path: "\(exports)/\(workouts[index].workout.user)")
                 try place.make()
-                _ = try place.writeHidden("\(workouts[index].workout.session)-DEADBEEF") { try $0.append([1]) }
+                _ = try place.writeHidden("\(workouts[index].workout.session)-epoch-0") { try $0.append([1]) }
             default:
                 workouts[index] = workouts[index].revised(name)
                 let formats = ExportFormat.allCases.filter { _ in Bool.random(using: &random) }
@@ -176,13 +176,13 @@ import Workouts
         let files = try await files(workout, to: target())
         let shard = workout.workout.session.shard
         let place = DurableFolder(path: "\(exports)/anna")
-        // Older versions used only the session in the name.
-        for label in ["\(workout.workout.session)", "\(workout.workout.session)-DEADBEEF"] {
-            #expect(try place.writeHidden(label) { try $0.append([1, 2, 3]) }.hasPrefix("."))
+        for _ in 0..<2 {
+            let hidden = try place.writeHidden("\(workout.workout.session)-epoch-0") { try $0.append([1, 2, 3]) }
+            #expect(hidden.hasPrefix("."))
         }
         // Written by another process for its own shards.
         let session = try #require((0..<1_000).lazy.map { _ in SessionID(UUID()) }.first { $0.shard != shard })
-        let others = try place.writeHidden("\(session)-DEADBEEF") { try $0.append([1, 2, 3]) }
+        let others = try place.writeHidden("\(session)-epoch-0") { try $0.append([1, 2, 3]) }
         try Data().write(to: URL(filePath: "\(exports)/anna/.theirs.part"))
         #expect(try text(files[0]) == "fit of Morning Run, revision 1")
         #expect(try names().count == 6)

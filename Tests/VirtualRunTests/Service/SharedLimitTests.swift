@@ -212,46 +212,4 @@ struct SharedLimitTests {
         }
         for id in ids { #expect(try runs.view(id, ben) == nil) }
     }
-
-    @Test func `lines that version 2 stored with their users move to the runs`() async throws {
-        let database = MemoryDatabase()
-        let store = database.replica()
-        store.gain(Set(Shard.all))
-        var old = try await Runs(store, clock: clock)
-        try await old.pass(30)
-        let ids = (0..<3).map { _ in RunID(UUID()) }
-        for id in ids { try await old.accept(anna, id, .create(RunProposal(invite: [ben], ghosts: [.pace(300)]))) }
-        let listed = try await old.request(ben, nil, .runs(RunsQuery())).replies(to: ben).first?.runs
-        var epochs: [Shard: Epoch] = [:]
-        if case .gained(let gained) = store.gain(Set(Shard.all)) { epochs = gained }
-        func write(_ shard: Shard, _ collection: StoreCollection, _ change: StoreWrite.Change) async throws {
-            let write = StoreWrite(
-                shard: shard, epoch: try #require(epochs[shard]), collection: collection, change: change)
-            _ = try await store.commit([write])
-        }
-        for record in try await store.records(in: RunRecord.listings, shards: Set(Shard.all)) {
-            let user = try #require(User(String(record.key.prefix { $0 != "/" })))
-            try await write(record.shard, RunRecord.listings, .delete(key: record.key))
-            try await write(user.shard, RunRecord.listings, .put(key: record.key, value: record.value))
-        }
-        for collection in [RunRecord.parts, RunRecord.keys] {
-            for record in try await store.records(in: collection, shards: Set(Shard.all)) where record.key != "hiding" {
-                try await write(record.shard, collection, .delete(key: record.key))
-            }
-        }
-        let next = database.replica()
-        next.gain(Set(Shard.all))
-        var new = try await Runs(next, clock: clock)
-        let during = try await new.request(ben, nil, .runs(RunsQuery())).replies(to: ben).first?.runs
-        #expect(during == listed)
-        try await new.pass(30)
-        #expect(try await next.records(in: RunRecord.parts, shards: Set(Shard.all)).count == 6)
-        let list = try await new.request(ben, nil, .runs(RunsQuery())).replies(to: ben).first?.runs
-        #expect(list == listed && list?.count == 3)
-        // Each shard is examined once a day.
-        for _ in 0..<260 { try await new.jump(400) }
-        let listings = try await next.records(in: RunRecord.listings, shards: Set(Shard.all))
-        #expect(listings.count == 6)
-        for record in listings { #expect(RunID(String(record.key.suffix(36)))?.shard == record.shard) }
-    }
 }

@@ -67,39 +67,6 @@ struct StoredFiguresTests {
         #expect(try cues(sent, id, anna).isEmpty)
     }
 
-    @Test func `figures in a store of the first version are read on`() async throws {
-        var runs = try await Runs(folder, clock: clock)
-        let (id, states) = try await start(&runs)
-        try await runs.deliver([states[0].metrics(at: 5, meters: 15), states[1].metrics(at: 50, meters: 202)])
-        try await runs.pass(1)
-        let live = try #require(runs.loop.machine.entries[id]?.live.stored)
-        #expect(live.ceiling > 0 && live.runners.contains { $0.goalAt != nil })
-
-        let first = StoreSchema(service: "virtual-run", steps: [RunRecord.schema.steps[0]])
-        let old = try TemporaryFolder()
-        let store = try SQLiteStore(path: old.file("virtual-run.sqlite"), schema: first, shards: Set(Shard.all))
-        var epochs: [Shard: Epoch] = [:]
-        for await case .gained(let gained) in store.ownership { epochs = gained }
-        for record in try await records(runs, RunRecord.runs) {
-            var fields = try #require(
-                JSONSerialization.jsonObject(with: Data(record.value)) as? [String: Any])
-            fields["live"] = try JSONSerialization.jsonObject(with: Data(JSONCoding.encode(live)))
-            let value = [UInt8](try JSONSerialization.data(withJSONObject: fields))
-            let change = StoreWrite.Change.put(key: record.key, value: value)
-            let epoch = try #require(epochs[record.shard])
-            _ = try await store.commit([
-                StoreWrite(shard: record.shard, epoch: epoch, collection: RunRecord.runs, change: change)
-            ])
-        }
-        await store.close()
-
-        runs = try await Runs(old, clock: clock)
-        let read = try #require(runs.loop.machine.entries[id]?.live.stored)
-        #expect(read.runners == live.runners)
-        #expect(read.ceiling >= live.ceiling)
-        #expect(runs.run(id)?.status == .running)
-    }
-
     @Test func `a snapshot of a run that cannot be read is rejected`() async throws {
         var runs = try await Runs(folder, clock: clock)
         let (id, states) = try await start(&runs)

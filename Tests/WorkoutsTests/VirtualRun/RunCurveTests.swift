@@ -98,7 +98,7 @@ import Testing
         #expect(try JSONEncoder().encode(hour).count < 6_000)
     }
 
-    @Test func `a curve of version 3 of the store, in thousandths, is read`() throws {
+    @Test func `a live curve is stored in thousandths`() throws {
         let bytes = Data([0, 0, 0x88, 0x27, 0xf0, 0x2e, 0xd0, 0x0f, 0xe8, 0x07])
         let text = #"{"points":"\#(bytes.base64EncodedString())","spacing":5000}"#
         let curve = try JSONDecoder().decode(RunCurve.self, from: Data(text.utf8))
