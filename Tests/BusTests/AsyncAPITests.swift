@@ -64,6 +64,15 @@ struct AsyncAPITests {
         }
     }
 
+    @Test func `activities are those of the code`() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../../Shared/Bus/asyncapi.yaml")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let list = try #require(
+            text.firstMatch(of: /\n    activity:\n      type: string\n      enum:\n((?: +- \w+\n)+)/))
+        #expect(list.1.matches(of: /\w+/).map { String($0.0) } == Activity.allCases.map(\.rawValue))
+    }
+
     @Test func `payloads of the code match the document`() async throws {
         var random = SeededRandom()
         var payloads: [AsyncAPIDocument.Payload] = []

@@ -48,7 +48,7 @@ struct Formatting {
     }
 
     func distance(_ metres: Double) -> Text {
-        if activity == .swimming {
+        if activity?.isSwimming == true {
             return isImperial
                 ? Text(number: Self.grouped(metres / Self.metresPerYard), unit: "yd")
                 : Text(number: Self.grouped(metres), unit: "m")
@@ -60,13 +60,13 @@ struct Formatting {
 
     /// A distance for a glance: `5.2 km`.
     func roughDistance(_ metres: Double) -> Text {
-        guard activity != .swimming else { return distance(metres) }
+        guard activity?.isSwimming != true else { return distance(metres) }
         return Text(
             number: Self.decimal(metres / (isImperial ? Self.metresPerMile : 1000), 1), unit: isImperial ? "mi" : "km")
     }
 
     func pace(_ secondsPerKilometre: Double) -> Text {
-        if activity == .swimming {
+        if activity?.isSwimming == true {
             return isImperial
                 ? Text(number: Self.minutes(secondsPerKilometre * Self.metresPerYard / 10), unit: "/100 yd")
                 : Text(number: Self.minutes(secondsPerKilometre / 10), unit: "/100 m")
@@ -91,8 +91,8 @@ struct Formatting {
     }
 
     func cadence(_ perMinute: Double) -> Text {
-        let unit = activity?.countsStrides == true ? "spm" : activity == .cycling ? "rpm" : "/min"
-        return Text(number: Self.grouped(perMinute), unit: unit)
+        let unit = activity?.cadenceUnit ?? .unnamed
+        return Text(number: Self.grouped(perMinute), unit: unit.rawValue)
     }
 
     func height(_ metres: Double) -> Text {

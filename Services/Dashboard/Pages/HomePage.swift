@@ -55,6 +55,8 @@ struct HomePage: Sendable {
     struct Choice: Sendable {
         let value: String
         let label: String
+        /// Whether the form asks for the length of a pool.
+        let hasPool: Bool
         let isDefault: Bool
     }
 
@@ -134,7 +136,7 @@ struct HomePage: Sendable {
         showsConnect = isAthlete && cards.isEmpty
         isNew = recent.latest.isEmpty
         activities = Activity.allCases.map {
-            Choice(value: $0.rawValue, label: $0.title, isDefault: $0 == .running)
+            Choice(value: $0.rawValue, label: $0.title, hasPool: $0.isSwimming, isDefault: $0 == .running)
         }
         people = login.seen.sorted().map(\.description).joined(separator: " ")
         weekTitle = Self.weekTitle(of: login)
@@ -172,21 +174,6 @@ extension SessionState {
 }
 
 extension Activity {
-    var title: String {
-        switch self {
-        case .running: "Running"
-        case .walking: "Walking"
-        case .hiking: "Hiking"
-        case .cycling: "Cycling"
-        case .rowing: "Rowing"
-        case .swimming: "Swimming"
-        case .traditionalStrength: "Strength"
-        case .functionalStrength: "Functional"
-        case .hiit: "HIIT"
-        case .other: "Other"
-        }
-    }
-
     /// `Outdoor Running`, `Strength · Upper Body A`.
     fileprivate func title(with name: String) -> String { name.contains(title) ? name : "\(title) · \(name)" }
 }

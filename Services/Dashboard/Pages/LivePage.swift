@@ -95,10 +95,10 @@ struct LivePage: Sendable {
         let averageSpeed = Field(
             "averageSpeed", "Average speed", metrics?.averageSpeed(seconds).map(format.speed))
         let special =
-            switch state?.activity {
-            case .cycling: isResting ? averageSpeed : speed
-            case .running, .walking: isResting ? averagePace : pace
-            default: isResting ? averageHeartRate : heartRate
+            switch state?.activity.figure ?? .heartRate {
+            case .pace: isResting ? averagePace : pace
+            case .speed: isResting ? averageSpeed : speed
+            case .heartRate: isResting ? averageHeartRate : heartRate
             }
         let fields = [
             Field("duration", "Time", duration.map(format.duration)),

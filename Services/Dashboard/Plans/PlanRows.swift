@@ -18,6 +18,8 @@ struct PlanRows: Sendable {
         let value: String
         let label: String
         let isChosen: Bool
+        /// Whether the form asks for the length of a pool.
+        var hasPool = false
     }
 
     struct Clock: Sendable {

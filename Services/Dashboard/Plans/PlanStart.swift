@@ -54,7 +54,7 @@ struct PlanStart: Equatable, Sendable {
             activity: Activity(rawValue: activity) ?? definition.activity,
             environment: Environment(rawValue: environment), countdown: seconds, units: units,
             timeZone: TimeZone.isIANA(timeZone) ? timeZone : zone)
-        if start.activity == .swimming, !pool.isEmpty {
+        if start.activity.isSwimming, !pool.isEmpty {
             guard let length = Double(pool.replacing(",", with: ".")) else { return nil }
             start.poolLength = units == .imperial ? length * Self.metresPerYard : length
             guard start.poolLength.map(SessionStart.poolLengths.contains) == true else { return nil }
@@ -69,7 +69,7 @@ struct PlanStart: Equatable, Sendable {
         return PlanPage.Start(
             session: session, press: press,
             activities: Activity.allCases.map {
-                PlanRows.Option(value: $0.rawValue, label: $0.title, isChosen: $0 == activity)
+                PlanRows.Option(value: $0.rawValue, label: $0.title, isChosen: $0 == activity, hasPool: $0.isSwimming)
             },
             environments: [("", "Usual"), ("outdoor", "Outdoor"), ("indoor", "Indoor")].map {
                 PlanRows.Option(value: $0.0, label: $0.1, isChosen: $0.0 == environment)

@@ -65,16 +65,16 @@ extension HealthKitWorkout {
                     identifier: "HKQuantityTypeIdentifier\(identifier)", statistic: statistic, unit: unit, value: value)
             )
         }
-        let activity = workout.activity
+        let types = workout.activity.healthKitTypes
         add("ActiveEnergyBurned", .sum, "kcal", workout.activeEnergy)
-        add(activity.distance, .sum, "m", workout.distance)
+        add(types.distance, .sum, "m", workout.distance)
         add("StepCount", .sum, "count", workout.steps)
         add("HeartRate", .average, "count/min", workout.averageHeartRate)
         add("HeartRate", .maximum, "count/min", workout.maximumHeartRate)
-        add(activity.speed, .average, "m/s", workout.averageSpeed)
-        add(activity.speed, .maximum, "m/s", workout.maximumSpeed)
-        add(activity.power, .average, "W", workout.averagePower)
-        add(activity.power, .maximum, "W", workout.maximumPower)
+        add(types.speed, .average, "m/s", workout.averageSpeed)
+        add(types.speed, .maximum, "m/s", workout.maximumSpeed)
+        add(types.power, .average, "W", workout.averagePower)
+        add(types.power, .maximum, "W", workout.maximumPower)
         return quantities
     }
 }
@@ -90,34 +90,5 @@ extension HealthKitWorkout.Metadata {
         averageSpeed = workout.averageSpeed.map { Quantity($0, unit: "m/s") }
         maximumSpeed = workout.maximumSpeed.map { Quantity($0, unit: "m/s") }
         timeZone = workout.timeZone
-    }
-}
-
-/// The quantities that have a type of their own for each activity in HealthKit.
-extension Activity {
-    fileprivate var distance: String? {
-        switch self {
-        case .running, .walking, .hiking, .hiit, .other: "DistanceWalkingRunning"
-        case .cycling: "DistanceCycling"
-        case .swimming: "DistanceSwimming"
-        case .rowing: "DistanceRowing"
-        case .traditionalStrength, .functionalStrength: nil
-        }
-    }
-
-    fileprivate var speed: String? {
-        switch self {
-        case .running: "RunningSpeed"
-        case .cycling: "CyclingSpeed"
-        default: nil
-        }
-    }
-
-    fileprivate var power: String? {
-        switch self {
-        case .running: "RunningPower"
-        case .cycling: "CyclingPower"
-        default: nil
-        }
     }
 }

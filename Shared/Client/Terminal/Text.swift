@@ -26,7 +26,7 @@ package enum Text {
 
     /// `5:45 /km`, or `1:45 /100 m` of swimming.
     package static func pace(_ secondsPerKilometre: Double, _ activity: Activity? = nil) -> String {
-        activity == .swimming
+        activity?.isSwimming == true
             ? "\(duration(secondsPerKilometre / 10)) /100 m" : "\(duration(secondsPerKilometre)) /km"
     }
 

@@ -9,17 +9,10 @@ struct RecordedSport: Equatable {
     /// Words such as `Running`, `trail_running`, `Biking`, `Indoor Cycling`, `VirtualRide`, `treadmill` or our own names.
     init(words: String) {
         let words = words.lowercased()
-        func named<Meaning>(_ meanings: [(String, Meaning)]) -> Meaning? { meanings.first { words.contains($0.0) }?.1 }
-        let activity = Activity.allCases.first { $0.rawValue.lowercased() == words }
-        self.activity = activity ?? named(Self.activities) ?? .other
-        environment = named(Self.environments)
+        activity = Activity(words: words) ?? .other
+        environment = Self.environments.first { words.contains($0.0) }?.1
     }
 
-    private static let activities: [(String, Activity)] = [
-        ("swim", .swimming), ("row", .rowing), ("ergometer", .rowing), ("treadmill", .running), ("run", .running),
-        ("bik", .cycling), ("cycl", .cycling), ("ride", .cycling), ("spin", .cycling), ("walk", .walking),
-        ("hik", .hiking), ("hiit", .hiit), ("interval", .hiit),
-    ]
     /// Equipment is indoors.
     private static let environments: [(String, Environment)] = [
         ("treadmill", .indoor), ("indoor", .indoor), ("virtual", .indoor), ("spin", .indoor), ("stationary", .indoor),
@@ -29,26 +22,19 @@ struct RecordedSport: Equatable {
     ]
 
     init(_ sport: FITSport?, _ subSport: FITSubSport?) {
+        activity = Activity(fitSport: sport?.rawValue, subSport: subSport?.rawValue) ?? .other
         environment =
             switch subSport {
-            case .treadmill?, .indoorRunning?, .indoorWalking?, .indoorCycling?, .spin?, .indoorRowing?, .elliptical?,
-                .stairClimbing?, .lapSwimming?, .virtual?:
-                .indoor
-            case .trail?, .openWater?: .outdoor
-            default: nil
+            case .indoorRunning?, .spin?, .elliptical?, .stairClimbing?, .virtual?: .indoor
+            case .trail?: .outdoor
+            default: Self.environment(subSport)
             }
-        activity =
-            switch (sport, subSport) {
-            case (.running?, _), (.fitnessEquipment?, .treadmill?), (.fitnessEquipment?, .indoorRunning?): .running
-            case (.cycling?, _), (.fitnessEquipment?, .indoorCycling?), (.fitnessEquipment?, .spin?): .cycling
-            case (.rowing?, _), (.fitnessEquipment?, .indoorRowing?): .rowing
-            case (.swimming?, _): .swimming
-            case (.walking?, _), (.fitnessEquipment?, .indoorWalking?): .walking
-            case (.hiking?, _): .hiking
-            case (.training?, .strength?): .traditionalStrength
-            case (.fitnessEquipment?, .strength?): .functionalStrength
-            case (.hiit?, _), (_, .hiit?): .hiit
-            default: .other
-            }
+    }
+
+    /// That of a subsport which files of an activity have in one environment only.
+    private static func environment(_ subSport: FITSubSport?) -> Environment? {
+        guard let subSport, subSport != .generic else { return nil }
+        let own = Activity.allCases.map(\.fit).filter { $0.subSport(.indoor) != $0.subSport(.outdoor) }
+        return Environment.allCases.first { place in own.contains { $0.subSport(place) == subSport.rawValue } }
     }
 }

@@ -1,4 +1,3 @@
-import FIT
 import Workouts
 
 /// FIT's numbers of events.
@@ -12,37 +11,6 @@ enum FITCode {
     /// The trigger of a lap.
     static let manual = 0
     static let sessionEnd = 7
-}
-
-extension Activity {
-    var fitSport: FITSport {
-        switch self {
-        case .running: .running
-        case .walking: .walking
-        case .hiking: .hiking
-        case .cycling: .cycling
-        case .rowing: .rowing
-        case .swimming: .swimming
-        case .traditionalStrength: .training
-        case .functionalStrength: .fitnessEquipment
-        case .hiit: .hiit
-        case .other: .generic
-        }
-    }
-
-    func fitSubSport(_ environment: Environment) -> FITSubSport {
-        switch (self, environment) {
-        case (.running, .indoor), (.hiking, .indoor): .treadmill
-        case (.walking, .indoor): .indoorWalking
-        case (.cycling, .indoor): .indoorCycling
-        case (.rowing, .indoor): .indoorRowing
-        case (.swimming, .indoor): .lapSwimming
-        case (.swimming, .outdoor): .openWater
-        case (.traditionalStrength, _), (.functionalStrength, _): .strength
-        case (.hiit, _): .hiit
-        case (.running, _), (.walking, _), (.hiking, _), (.cycling, _), (.rowing, _), (.other, _): .generic
-        }
-    }
 }
 
 extension ExerciseCategory {

@@ -70,7 +70,7 @@ extension FITExport {
                 .init(Field.averageFractionalCadence, cadence?.fraction), .init(Field.averagePower, lap.averagePower),
                 .init(Field.enhancedAverageSpeed, lap.averageSpeed), .init(Field.ascent, lap.ascent),
                 .init(Field.trigger, isLast ? FITCode.sessionEnd : FITCode.manual),
-                .init(Field.sport, workout.activity.fitSport.rawValue), .init(Field.subSport, subSport),
+                .init(Field.sport, workout.activity.fit.sport), .init(Field.subSport, subSport),
             ])
     }
 
@@ -85,7 +85,7 @@ extension FITExport {
                 .init(FITProfile.timestamp, whole.end), .init(FITProfile.messageIndex, 0),
                 .init(Field.event, FITCode.session), .init(Field.eventType, FITCode.stop),
                 .init(Field.start, whole.start), .init(Field.startLatitude, first?.latitude),
-                .init(Field.startLongitude, first?.longitude), .init(Field.sport, workout.activity.fitSport.rawValue),
+                .init(Field.startLongitude, first?.longitude), .init(Field.sport, workout.activity.fit.sport),
                 .init(Field.subSport, subSport), .init(Field.name, workout.name),
                 .init(Field.elapsedTime, whole.elapsedTime), .init(Field.timerTime, whole.timerTime),
                 .init(Field.distance, whole.distance), .init(Field.calories, whole.activeEnergy),
@@ -112,7 +112,7 @@ extension FITExport {
             ])
     }
 
-    private var subSport: Int { workout.activity.fitSubSport(workout.environment).rawValue }
+    private var subSport: Int { workout.activity.fit.subSport(workout.environment) }
 
     /// The end in local time; `nil` if the time zone is unknown.
     private var localEnd: Double? {

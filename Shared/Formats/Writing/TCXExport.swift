@@ -24,7 +24,7 @@ struct TCXExport {
         ]
         try xml.element("TrainingCenterDatabase", namespaces) { xml in
             try xml.element("Activities") { xml in
-                try xml.element("Activity", [("Sport", .text(workout.activity.sportOfTCX))]) { xml in
+                try xml.element("Activity", [("Sport", .text(workout.activity.tcx))]) { xml in
                     xml.element("Id", .time(laps[0].start))
                     try writeLaps(track, to: &xml, pieces)
                     xml.element("Notes", .text(workout.name))
@@ -149,17 +149,6 @@ struct TCXExport {
             xml.element(name) { xml in
                 for (name, value) in values { xml.element(name, value) }
             }
-        }
-    }
-}
-
-extension Activity {
-    /// TCX has three sports.
-    fileprivate var sportOfTCX: String {
-        switch self {
-        case .running: "Running"
-        case .cycling: "Biking"
-        case .walking, .hiking, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: "Other"
         }
     }
 }

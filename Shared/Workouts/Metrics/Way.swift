@@ -95,30 +95,3 @@ extension CountedItems {
         return meters
     }
 }
-
-extension Activity {
-    /// The speed in m/s below which people rest; `nil` when the activity covers no distance.
-    package var restSpeed: Double? {
-        switch self {
-        case .running: 0.83
-        case .walking, .hiking, .other: 0.4
-        case .cycling: 1
-        case .rowing: 0.5
-        case .swimming: 0.2
-        case .traditionalStrength, .functionalStrength, .hiit: nil
-        }
-    }
-
-    /// Seconds per kilometre at a speed in m/s; `nil` at rest, and of activities that show their speed.
-    package func pace(speed: Double) -> Double? {
-        let slowest: Double? =
-            switch self {
-            case .running, .walking, .hiking: 1_800
-            // Ten minutes for 100 m.
-            case .swimming: 6_000
-            case .cycling, .rowing, .traditionalStrength, .functionalStrength, .hiit, .other: nil
-            }
-        guard let slowest, speed > 0, 1_000 / speed <= slowest else { return nil }
-        return 1_000 / speed
-    }
-}

@@ -60,25 +60,15 @@ package struct WorkoutDefinition: Codable, Hashable, Sendable {
 extension WorkoutDefinition {
     /// The activity that the definition implies.
     ///
-    /// Running, rowing, cycling or swimming if focus or equipment name it; high-intensity intervals for conditioning
-    /// against the clock; `other` without any words or timers; else traditional strength training.
+    /// The sport that focus or equipment name in its ``Activity`` row; high-intensity intervals for conditioning against
+    /// the clock; `other` without any words or timers; else traditional strength training.
     package var activity: Activity {
         let words = words
-        let sports: [(Activity, Set<String>)] = [
-            (.running, ["running", "run", "runs", "runner", "jog", "jogging", "jogger", "treadmill"]),
-            (.rowing, ["rowing", "row", "rower"]),
-            (
-                .cycling,
-                [
-                    "cycling", "cycle", "cyclist", "bike", "bikes", "biking", "bicycle", "bicycling", "spin",
-                    "spinning", "bikeerg",
-                ]
-            ),
-            (.swimming, ["swimming", "swim", "swimmer", "pool"]),
-            // Last: there are ergs for bikes, and for skiers.
-            (.rowing, words.contains("ski") ? [] : ["erg", "ergometer", "rowerg"]),
-        ]
-        for (activity, names) in sports where !words.isDisjoint(with: names) { return activity }
+        // Words of several activities mean the first of these.
+        let ordered: [Activity] = [.running, .rowing] + Activity.allCases
+        if let activity = ordered.first(where: { !words.isDisjoint(with: $0.planWords) }) { return activity }
+        // Last: there are ergs for bikes, and for skiers.
+        if !words.contains("ski"), !words.isDisjoint(with: ["erg", "ergometer", "rowerg"]) { return .rowing }
         let timers = ([timer] + sections.map(\.timer)).compactMap { $0?.type }
         let isAgainstTheClock = timers.contains { [.interval, .emom, .amrap].contains($0) }
         if isAgainstTheClock, focus?.contains(where: { $0.lowercased().words.contains("conditioning") }) ?? false {
@@ -92,20 +82,9 @@ extension WorkoutDefinition {
     /// The environment that the words of focus and equipment imply; `nil` if they imply none.
     package var environment: Environment? {
         let words = words
-        func names(_ indoor: String...) -> Bool { !words.isDisjoint(with: indoor) }
-        if names("outdoor", "outdoors") { return .outdoor }
-        if names("indoor", "indoors") { return .indoor }
-        let isIndoor =
-            switch activity {
-            case .running: names("treadmill")
-            case .rowing: names("rower", "erg", "ergometer", "rowerg", "machine")
-            case .cycling:
-                names(
-                    "stationary", "exercise", "spin", "spinning", "trainer", "turbo", "erg", "ergometer", "bikeerg")
-            case .swimming: names("pool")
-            case .walking, .hiking, .traditionalStrength, .functionalStrength, .hiit, .other: false
-            }
-        return isIndoor ? .indoor : nil
+        if !words.isDisjoint(with: ["outdoor", "outdoors"]) { return .outdoor }
+        let indoor = activity.indoorWords.union(["indoor", "indoors"])
+        return words.isDisjoint(with: indoor) ? nil : .indoor
     }
 
     /// The texts of focus and equipment and their single words, in lower case. A seated row machine is not a rower.

@@ -17,7 +17,8 @@ package struct EnergyEstimate: Hashable, Sendable {
     private static let leastCost = 0.5
 
     private let weight: Double
-    private let activity: Activity
+    private let metabolicEquivalent: Double
+    private let runningSpeeds: ClosedRange<Double>?
     private let sex: Profile.Sex
     private let age: Double?
     private let maximum: Double?
@@ -25,7 +26,8 @@ package struct EnergyEstimate: Hashable, Sendable {
     package init?(_ profile: Profile, activity: Activity, startedAt: Timestamp?) {
         guard let weight = profile.weight else { return nil }
         self.weight = weight
-        self.activity = activity
+        metabolicEquivalent = activity.metabolicEquivalent
+        runningSpeeds = activity.runningSpeeds
         sex = profile.sex ?? .other
         age = profile.age(at: startedAt)
         maximum = profile.maximumHeartRate(at: startedAt)
@@ -49,7 +51,7 @@ package struct EnergyEstimate: Hashable, Sendable {
     /// Active kcal per second at a speed in m/s and a grade (0.1 is 10 %); without a speed, at the activity's usual
     /// intensity.
     func rate(speed: Double?, grade: Double = 0) -> Double {
-        guard let speed, let paces = activity.runningFormula else { return rate(met: activity.metabolicEquivalent - 1) }
+        guard let speed, let paces = runningSpeeds else { return rate(met: metabolicEquivalent - 1) }
         let slope = min(max(grade, Self.grades.lowerBound), Self.grades.upperBound)
         let running = min(1, max(0, (speed * 3.6 - paces.lowerBound) / (paces.upperBound - paces.lowerBound)))
         // ml of oxygen per kg and metre, without the 3.5 ml/kg/min of rest.
@@ -59,34 +61,4 @@ package struct EnergyEstimate: Hashable, Sendable {
     }
 
     private func rate(met: Double) -> Double { met * 3.5 * weight / 200 / 60 }
-}
-
-extension Activity {
-    /// The speeds in km/h between which the formula for running replaces that for walking; `nil` unless on foot.
-    ///
-    /// A runner runs from 5 km/h on. People who walk or hike walk up to 8 km/h. Between the formulas the rate is
-    /// continuous, because their values differ by a factor of two.
-    fileprivate var runningFormula: ClosedRange<Double>? {
-        switch self {
-        case .running: 3...5
-        case .walking, .hiking: 8...10
-        case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: nil
-        }
-    }
-
-    /// The usual intensity in MET (Compendium of Physical Activities, 2011).
-    fileprivate var metabolicEquivalent: Double {
-        switch self {
-        case .running: 8
-        case .walking: 3.5
-        case .hiking: 6
-        case .cycling: 7.5
-        case .rowing: 7
-        case .swimming: 5.8
-        case .traditionalStrength: 3.5
-        case .functionalStrength: 4.3
-        case .hiit: 8
-        case .other: 4
-        }
-    }
 }

@@ -168,15 +168,3 @@ struct FixSmoother: Sendable {
         return smoothed
     }
 }
-
-extension Activity {
-    /// A high speed of the activity in m/s, which says how quickly speed and direction usually change. It refuses no
-    /// fix. Activities of unknown kind share the highest.
-    var usualSpeed: Double {
-        switch self {
-        case .walking, .hiking, .swimming: 4
-        case .running, .rowing, .traditionalStrength, .functionalStrength, .hiit: 9
-        case .cycling, .other: 30
-        }
-    }
-}

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import Workouts
 
 /// The JavaScript of the pages, tested by its own tools.
 struct ModuleTests {
@@ -21,6 +22,36 @@ struct ModuleTests {
         let folder = try TemporaryFolder()
         try await ChildProcess.run(
             ["tsc", "-p", Self.tests.appending(path: "tsconfig.json").path], log: folder.file("log"))
+    }
+
+    /// The text of `activities.js`.
+    private static var activities: String {
+        let rows = Activity.allCases.map { activity in
+            let values = [
+                "title: \"\(activity.title)\"",
+                activity.figure == .heartRate ? nil : "figure: \"\(activity.figure.rawValue)\"",
+                activity.cadenceUnit == .unnamed ? nil : "cadence: \"\(activity.cadenceUnit.rawValue)\"",
+                activity.isSwimming ? "swims: true" : nil,
+            ]
+            return "  \(activity.rawValue): {\(values.compactMap(\.self).joined(separator: ", "))},\n"
+        }
+        return """
+            // What pages show of an activity: the rows of Swift's `Activity`. `ModuleTests` prints it if they differ.
+
+            /** @typedef {{ title: string, figure?: string, cadence?: string, swims?: boolean }} Row */
+
+            /** @type {Record<string, Row>} */
+            export const activities = {
+            \(rows.joined())};
+
+            """
+    }
+
+    @Test
+    func `the pages' activities are the rows of the table`() throws {
+        let text = try String(contentsOf: Self.modules.appending(path: "activities.js"), encoding: .utf8)
+        let expected = Self.activities
+        #expect(text == expected, "Services/Dashboard/Web/modules/activities.js is not:\n\(expected)")
     }
 
     /// Loaded on one kind of page alone, with the modules of all pages.

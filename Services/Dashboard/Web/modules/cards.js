@@ -1,6 +1,6 @@
 // The people of Home: `receive` takes events, `cards` and `arrange` say who is shown and where. No DOM, no clock.
 
-import {date, day} from "./format.js";
+import {date, day, rowOf} from "./format.js";
 import {freshness, battery, noSession, receive as receiveSession} from "./session.js";
 import {isOlder} from "./stream.js";
 
@@ -170,26 +170,12 @@ export function alerts(before, list, now) {
   return {troubles, fresh: fresh.filter((user) => !(troubles[user] === "battery" && before?.[user] === "silent"))};
 }
 
-/** @type {Record<string, string>} */
-const titles = {
-  running: "Running",
-  walking: "Walking",
-  hiking: "Hiking",
-  cycling: "Cycling",
-  rowing: "Rowing",
-  swimming: "Swimming",
-  traditionalStrength: "Strength",
-  functionalStrength: "Functional",
-  hiit: "HIIT",
-  other: "Other",
-};
-
 /**
  * `Outdoor Running`, `Strength · Upper Body A`.
  *
  * @param {string} activity @param {string} name
  */
 export function titleOf(activity, name) {
-  const title = titles[activity] ?? activity;
+  const title = rowOf({activity}).title ?? activity;
   return name.includes(title) ? name : `${title} · ${name}`;
 }

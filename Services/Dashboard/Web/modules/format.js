@@ -1,5 +1,7 @@
 // Numbers as text. `Formatting` in Swift follows the same rules; Tests/DashboardTests/modules/format.json tests both.
 
+import {activities} from "./activities.js";
+
 /**
  * @typedef {"metric" | "imperial"} Units
  * @typedef {{ number: string, unit: string, isUnknown?: true }} Text a number and its unit, which may be empty
@@ -8,7 +10,6 @@
 
 const metresPerMile = 1609.344;
 export const metresPerYard = 0.9144;
-const onFoot = ["running", "walking", "hiking"];
 
 /** @type {Text} */
 export const unknown = {
@@ -73,27 +74,34 @@ export function minutes(seconds) {
 export const behind = (seconds) =>
   (whole(seconds * 10) < 100 ? `+0:0${decimal(Math.max(0, seconds), 1)}` : `+${minutes(seconds)}`);
 
+/**
+ * What pages show of an activity; nothing of an unknown one.
+ *
+ * @param {Options} options
+ * @returns {Partial<import("./activities.js").Row>}
+ */
+export const rowOf = ({activity = ""}) => activities[activity] ?? {};
+
 /** @type {Record<string, (value: number, options: Options) => Text>} */
 const quantities = {
   /** For a glance: `5.2 km`. */
   roughDistance(value, options) {
-    if (options.activity === "swimming") return quantities.distance(value, options);
+    if (rowOf(options).swims) return quantities.distance(value, options);
     const isImperial = options.units === "imperial";
     return {number: decimal(value / (isImperial ? metresPerMile : 1000), 1), unit: isImperial ? "mi" : "km"};
   },
   duration: (value) => ({number: clock(value), unit: ""}),
-  distance(value, {units, activity}) {
-    const isImperial = units === "imperial";
-    if (activity === "swimming") {
+  distance(value, options) {
+    const isImperial = options.units === "imperial";
+    if (rowOf(options).swims) {
       return isImperial ? {number: grouped(value / metresPerYard), unit: "yd"} : {number: grouped(value), unit: "m"};
     }
     const length = value / (isImperial ? metresPerMile : 1000);
-    const number = whole(length * 100) < 10000 ? decimal(length, 2) : decimal(length, 1);
-    return {number, unit: isImperial ? "mi" : "km"};
+    return {number: decimal(length, whole(length * 100) < 10000 ? 2 : 1), unit: isImperial ? "mi" : "km"};
   },
-  pace(value, {units, activity}) {
-    const isImperial = units === "imperial";
-    if (activity === "swimming") {
+  pace(value, options) {
+    const isImperial = options.units === "imperial";
+    if (rowOf(options).swims) {
       return isImperial ? {number: minutes((value * metresPerYard) / 10), unit: "/100 yd"}
                         : {number: minutes(value / 10), unit: "/100 m"};
     }
@@ -105,10 +113,7 @@ const quantities = {
   heartRate: (value) => ({number: grouped(value), unit: "bpm"}),
   power: (value) => ({number: grouped(value), unit: "W"}),
   energy: (value, {isEstimated}) => ({number: (isEstimated ? "~" : "") + grouped(value), unit: "kcal"}),
-  cadence(value, {activity = ""}) {
-    const unit = onFoot.includes(activity) ? "spm" : activity === "cycling" ? "rpm" : "/min";
-    return {number: grouped(value), unit};
-  },
+  cadence: (value, options) => ({number: grouped(value), unit: rowOf(options).cadence ?? "/min"}),
   height: (value, {units}) =>
     units === "imperial" ? {number: grouped(value / 0.3048), unit: "ft"} : {number: grouped(value), unit: "m"},
   weight(value, {units}) {

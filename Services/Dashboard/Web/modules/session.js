@@ -1,6 +1,6 @@
 // A session as its page shows it: `receive` takes payloads of the bus, `view` turns them into text. No DOM, no clock.
 
-import {clock, format, joined, minutes, weather as weatherText} from "./format.js";
+import {clock, format, joined, minutes, rowOf, weather as weatherText} from "./format.js";
 import {isOlder} from "./stream.js";
 
 /**
@@ -164,16 +164,6 @@ const averages = {
 const over = ["saving", "completed", "canceled", "deleted"];
 
 /**
- * The fourth value of the grid.
- *
- * @param {string | undefined} activity
- */
-export function fourth(activity) {
-  if (activity === "cycling") return "speed";
-  return activity === "running" || activity === "walking" ? "pace" : "heartRate";
-}
-
-/**
  * @param {Session} session @param {number} now @param {Units} units
  */
 export function view(session, now, units) {
@@ -201,7 +191,8 @@ export function view(session, now, units) {
       isKnown: known !== undefined
     };
   };
-  const special = isResting ? averages[fourth(activity)] : fourth(activity);
+  const figure = rowOf(options).figure ?? "heartRate";
+  const special = isResting ? averages[figure] : figure;
   /** @type {Field[]} */
   const main = [
     {key: "duration", label: "Time", text: state ? format("duration", active) : format("duration", undefined)},

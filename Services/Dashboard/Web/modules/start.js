@@ -100,8 +100,7 @@ drawResume();
 
 /** A hidden field must not keep the form from being sent. */
 function drawPool() {
-  const values = new FormData(/** @type {HTMLFormElement} */ (byID("start-form")));
-  enable(byID("start-pool"), values.get("activity") === "swimming");
+  enable(byID("start-pool"), document.querySelector("#start-form [data-pool]:checked") !== null);
   setText(byID("pool-unit"), units() === "imperial" ? "yd" : "m");
 }
 
