@@ -233,10 +233,10 @@ import Workouts
         let workout = ServiceWorkout()
         let place = DurableFolder(path: folder.file("exports/anna"))
         try place.make()
-        let hidden = try place.writeHidden("\(workout.key.session)") { try $0.append([1]) }
+        let hidden = try place.writeHidden("\(workout.key.session)-epoch-0") { try $0.append([1]) }
         var run = try await LoopRun(folder)
         #expect(try place.names().allSatisfy { $0 != hidden })
-        let others = try place.writeHidden("\(workout.key.session)") { try $0.append([1]) }
+        let others = try place.writeHidden("\(workout.key.session)-epoch-0") { try $0.append([1]) }
         let shard = workout.key.session.shard
         try await run.handle(.ownership(.gained(run.loop.outbox.epochs.filter { $0.key != shard })))
         #expect(try place.names().contains(others))

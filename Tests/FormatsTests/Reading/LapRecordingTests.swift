@@ -253,8 +253,7 @@ private typealias Fixture = TrackFixture
             let activity = try FITActivity(try FITFile(fixture.bytes))
             for index in activity.sessions.indices {
                 let recording = Recording(activity, session: index)
-                let times = recording.steps.map(\.at)
-                #expect(times.count < 60_000)
+                #expect(recording.steps.count < 60_000)
             }
         }
     }
