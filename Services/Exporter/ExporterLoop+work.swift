@@ -96,8 +96,7 @@ extension ExporterLoop {
 
     /// Takes in once a minute what other replicas exported for accounts, shows the highest number and stores what grew.
     mutating func shareQuota(_ now: Moment) async throws {
-        guard quotaSharedAt.map({ now.seconds(since: $0) >= DailyQuota.interval }) ?? true else { return }
-        quotaSharedAt = now
+        guard quota.isShareDue(now) else { return }
         let others = Set(Shard.all.filter { !outbox.owns($0) })
         if !others.isEmpty {
             quota.see(try await store.records(in: DailyQuota.collection, shards: others))

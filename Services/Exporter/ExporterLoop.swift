@@ -22,8 +22,6 @@ struct ExporterLoop {
     /// An export begins only with a connection, because it may have to request chunks.
     var isConnected = false
     let quota: ExportQuota
-    /// When the quota last took in what other replicas exported.
-    var quotaSharedAt: Moment?
 
     /// - Parameters:
     ///   - folder: the folder of temporary files.

@@ -60,8 +60,7 @@ extension StreamLoop {
 
     /// Takes in once a minute what other replicas stored of accounts' items, and shows the highest number.
     mutating func shareQuota(_ now: Moment) async throws {
-        guard quotaSharedAt.map({ now.seconds(since: $0) >= DailyQuota.interval }) ?? true else { return }
-        quotaSharedAt = now
+        guard machine.quota.isShareDue(now) else { return }
         let others = Set(Shard.all.filter { epochs[$0] == nil })
         if !others.isEmpty {
             machine.quota.see(try await store.records(in: DailyQuota.collection, shards: others), now)

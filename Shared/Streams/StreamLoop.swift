@@ -44,8 +44,6 @@ package struct StreamLoop<Work: StreamWork> {
     /// Jobs to run, and the chunks of those that ended.
     var jobs: [StreamJob<Work>] = []
     var chunkSendings: [ChunkSending<Work>] = []
-    /// When the quota last took in what other replicas stored.
-    var quotaSharedAt: Moment?
     private var topics: [String: Topic] = [:]
 
     package init(

@@ -23,7 +23,7 @@ import Workouts
             .map { try JSONCoding.decode(ExportStatus.self, from: $0.payload) }
     }
 
-    /// Delivers what is due until nothing more begins, and returns the last messages.
+    /// Exports the workouts until no delivery is left, and returns the sent messages.
     private func export(_ workouts: [ServiceWorkout], _ run: inout LoopRun) async throws -> [MQTTMessage] {
         // Chunks are received once they are wanted.
         var sent = try await run.pass() + run.deliver(workouts.flatMap(\.messages))

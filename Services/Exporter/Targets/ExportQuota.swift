@@ -1,4 +1,3 @@
-import Foundation
 import ServiceKit
 import Storage
 import Synchronization
@@ -55,6 +54,8 @@ final class ExportQuota: Sendable {
     func load(_ records: [StoreRecord]) {
         quota.withLock { $0.load(records, clock.moment) }
     }
+
+    func isShareDue(_ now: Moment) -> Bool { quota.withLock { $0.isShareDue(now) } }
 
     func see(_ records: [StoreRecord]) {
         quota.withLock { $0.see(records, clock.moment) }

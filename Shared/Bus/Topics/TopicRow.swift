@@ -49,8 +49,7 @@ package struct TopicRow: Sendable {
 
     fileprivate init(
         _ qos: QoS, retained: Bool = false, from senders: [Party], to readers: [Party],
-        viewers isForViewers: Bool = true,
-        secret isSecret: Bool = false, queue: QueueRule.Kind = .service
+        viewers isForViewers: Bool = true, secret isSecret: Bool = false, queue: QueueRule.Kind = .service
     ) {
         self.qos = qos
         isRetained = retained

@@ -8,8 +8,8 @@ package import Workouts
 package struct DailyQuota: Sendable {
     /// `user` → the day and the use, in decimal digits.
     package static let collection = StoreCollection("usage")
-    /// How often to call ``see(_:_:)``, in seconds.
-    package static let interval = 60.0
+    /// How often replicas read each other's records, in seconds.
+    private static let interval = 60.0
 
     private struct Use {
         var amount = 0
@@ -20,9 +20,12 @@ package struct DailyQuota: Sendable {
     /// Days since 1970.
     private var day: Int64?
     private var uses: [Shard: [User: Use]] = [:]
-    /// The sums of ``uses``, and of what other processes have stored.
-    private var own: [User: Int] = [:]
-    private var others: [User: Int] = [:]
+    /// What other processes have stored.
+    private var seen: [Shard: [User: Int]] = [:]
+    /// The sums of ``uses`` and ``seen``.
+    private var totals: [User: Int] = [:]
+    /// When other processes' records were last due.
+    private var sharedAt: Moment?
     private var unsaved: Set<StoreKey> = []
     /// Records of earlier days.
     private var outdated: Set<StoreKey> = []
@@ -34,12 +37,12 @@ package struct DailyQuota: Sendable {
     private var step: Int { max(1, limit / 4_096) }
 
     /// The highest use of an account.
-    package var highest: Int { own.map { $0.value + others[$0.key, default: 0] }.max() ?? 0 }
+    package var highest: Int { totals.values.max() ?? 0 }
 
     /// What an account may still use today.
     package mutating func available(to user: User, _ now: Moment) -> Int {
         turn(now)
-        return max(0, limit - own[user, default: 0] - others[user, default: 0])
+        return max(0, limit - totals[user, default: 0])
     }
 
     /// The whole seconds until the next day.
@@ -54,10 +57,10 @@ package struct DailyQuota: Sendable {
         turn(now)
         var use = uses[shard]?[user] ?? Use()
         let amount = max(amount, -use.amount)
-        own[user, default: 0] += amount
+        totals[user, default: 0] += amount
         use.amount += amount
         uses[shard, default: [:]][user] = use
-        if use.amount - use.stored >= step { unsaved.insert(StoreKey(shard: shard, key: "\(user)")) }
+        if abs(use.amount - use.stored) >= step { unsaved.insert(StoreKey(shard: shard, key: "\(user)")) }
     }
 
     /// Begins a new day, also after a step of the clock.
@@ -68,7 +71,7 @@ package struct DailyQuota: Sendable {
             for (user, use) in users where use.stored > 0 { outdated.insert(StoreKey(shard: shard, key: "\(user)")) }
         }
         day = today
-        (uses, own, others, unsaved) = ([:], [:], [:], [])
+        (uses, seen, totals, unsaved) = ([:], [:], [:], [])
     }
 
     private static func day(_ now: Moment) -> Int64 { Int64((now.wallClock.seconds / 86_400).rounded(.down)) }
@@ -97,28 +100,45 @@ package struct DailyQuota: Sendable {
     /// Loads the records of gained shards.
     package mutating func load(_ records: [StoreRecord], _ now: Moment) {
         turn(now)
+        forget(Set(records.map(\.shard)))
         for record in records {
             if let (user, amount) = use(record) {
                 uses[record.shard, default: [:]][user] = Use(amount: amount, stored: amount)
-                own[user, default: 0] += amount
+                totals[user, default: 0] += amount
             } else {
                 outdated.insert(StoreKey(shard: record.shard, key: record.key))
             }
         }
     }
 
+    /// Whether ``see(_:_:)`` is due: once a minute.
+    package mutating func isShareDue(_ now: Moment) -> Bool {
+        guard sharedAt.map({ now.seconds(since: $0) >= Self.interval }) ?? true else { return false }
+        sharedAt = now
+        return true
+    }
+
     /// Takes in the records of all shards of other processes, in place of the ones before.
     package mutating func see(_ records: [StoreRecord], _ now: Moment) {
         turn(now)
-        others = [:]
-        for record in records {
-            if let (user, amount) = use(record) { others[user, default: 0] += amount }
+        forget(Set(seen.keys))
+        for record in records where uses[record.shard] == nil {
+            guard let (user, amount) = use(record) else { continue }
+            seen[record.shard, default: [:]][user] = amount
+            totals[user, default: 0] += amount
+        }
+    }
+
+    /// No longer counts what other processes had stored in some shards.
+    private mutating func forget(_ shards: Set<Shard>) {
+        for shard in shards {
+            for (user, amount) in seen.removeValue(forKey: shard) ?? [:] { totals[user, default: 0] -= amount }
         }
     }
 
     package mutating func drop(_ shards: Set<Shard>) {
         for shard in shards {
-            for (user, use) in uses.removeValue(forKey: shard) ?? [:] { own[user, default: 0] -= use.amount }
+            for (user, use) in uses.removeValue(forKey: shard) ?? [:] { totals[user, default: 0] -= use.amount }
         }
         unsaved = unsaved.filter { !shards.contains($0.shard) }
         outdated = outdated.filter { !shards.contains($0.shard) }
