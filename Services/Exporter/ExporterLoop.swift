@@ -208,9 +208,3 @@ struct ExporterLoop {
 private struct SeenStatus: Decodable {
     let status: SessionStatus
 }
-
-/// The part of a summary that the service reads.
-private struct SummaryHead: Decodable {
-    let revision: Int64
-    let chunks: Int
-}

@@ -72,9 +72,9 @@ extension SessionEngineLoop {
     // MARK: Sessions that are not in memory
 
     /// Loads sessions from history that a batch may change. ``giveBack()`` removes those that it did not.
-    mutating func borrow(_ incoming: [Incoming], _ now: Moment) async throws {
+    mutating func borrow(_ incoming: [EngineMessage], _ now: Moment) async throws {
         var needed: Set<SessionKey> = []
-        var seen: [SessionKey: [Incoming]] = [:]
+        var seen: [SessionKey: [EngineMessage]] = [:]
         for message in incoming where !message.payload.isEmpty {
             switch message.topic {
             case .session(let key, .command): needed.insert(key)
@@ -224,7 +224,7 @@ private struct HistoryRange: Hashable {
 
 extension StoredRevisions {
     /// Whether a message about the session brings nothing new.
-    fileprivate func includes(_ message: Incoming) -> Bool {
+    fileprivate func includes(_ message: EngineMessage) -> Bool {
         guard let received = try? JSONCoding.decode(Summary.self, from: message.payload) else { return true }
         switch message.topic {
         case .session(_, .state): return received.revision == revision

@@ -69,7 +69,7 @@ struct SessionEngineLoop {
         case .batch(let received):
             batch = received
             metrics.received(received.messages.count)
-            let incoming = received.messages.map(Incoming.init)
+            let incoming = received.messages.map(EngineMessage.init)
             try await borrow(incoming, now)
             for message in incoming { receive(message, now) }
             try await erase(now)
@@ -126,12 +126,12 @@ struct SessionEngineLoop {
     /// repeats what has no reply.
     private mutating func replay(_ shards: Set<Shard>, _ now: Moment) async throws {
         var others = pending
-        let incoming = shards.sorted().flatMap { others.take($0, now: now) }.map(Incoming.init)
+        let incoming = shards.sorted().flatMap { others.take($0, now: now) }.map(EngineMessage.init)
         try await borrow(incoming, now)
         // Not before: a failed read repeats the event.
         pending = others
         var executed: Set<SessionKey> = []
-        var left: [Incoming] = []
+        var left: [EngineMessage] = []
         for message in incoming.reversed() {
             if case .session(let key, .command)? = message.topic {
                 let id = envelope(message.message)?.id
@@ -146,7 +146,7 @@ struct SessionEngineLoop {
         for message in left.reversed() { receive(message, now) }
     }
 
-    private mutating func receive(_ incoming: Incoming, _ now: Moment) {
+    private mutating func receive(_ incoming: EngineMessage, _ now: Moment) {
         let message = incoming.message
         guard let topic = incoming.topic else { return reject(badTopic: message, now) }
         do throws(PayloadError) {

@@ -77,7 +77,7 @@ extension VirtualRunLoop {
     }
 
     /// Does what views of other replicas' runs ask for: contacts of their readers, and ghosts here that end.
-    mutating func follow(_ incoming: [Incoming], _ now: Moment) async throws {
+    mutating func follow(_ incoming: [RunMessage], _ now: Moment) async throws {
         let seen = incoming.compactMap { message -> (reader: User, view: SeenView)? in
             guard let view = message.view, case .user(let reader, _) = message.topic else { return nil }
             return (reader, view)

@@ -96,7 +96,7 @@ extension VirtualRunLoop {
     }
 
     /// Loads the runs at rest that a batch is about.
-    mutating func borrow(_ incoming: [Incoming], _ now: Moment) async throws {
+    mutating func borrow(_ incoming: [RunMessage], _ now: Moment) async throws {
         (machine.elsewhere, machine.lent) = ([:], [:])
         var needed: Set<RunID> = []
         for message in incoming {
@@ -124,7 +124,7 @@ extension VirtualRunLoop {
     }
 
     /// The requests of a batch that the rates of their users allow, and that have no reply yet.
-    private func admit(_ incoming: [Incoming], _ now: Moment) -> [(user: User, request: VirtualRunRequest)] {
+    private func admit(_ incoming: [RunMessage], _ now: Moment) -> [(user: User, request: VirtualRunRequest)] {
         var ids: [User: Set<CommandID>] = [:]
         return incoming.compactMap { message in
             guard case .user(let user, .virtualRunRequest) = message.topic,

@@ -69,7 +69,7 @@ struct VirtualRunLoop {
             batch = received
             metrics.received(received.messages.count)
             let epochs = outbox.epochs
-            let incoming = received.messages.compactMap { Incoming($0) { epochs[$0] != nil } }
+            let incoming = received.messages.compactMap { RunMessage($0) { epochs[$0] != nil } }
             try await borrow(incoming, now)
             try await follow(incoming, now)
             for message in incoming { receive(message, now) }
@@ -145,7 +145,7 @@ struct VirtualRunLoop {
 
     // MARK: Messages
 
-    private mutating func receive(_ incoming: Incoming, _ now: Moment) {
+    private mutating func receive(_ incoming: RunMessage, _ now: Moment) {
         let message = incoming.message
         guard let topic = incoming.topic else {
             let rejection = Rejection(badTopic: message.topic, requests: true, owns: outbox.owns)
@@ -240,10 +240,4 @@ struct VirtualRunLoop {
         metrics.rejected(rejection.reason)
         outbox.reject(message, rejection, at: now)
     }
-}
-
-/// The part of a summary that the service reads.
-private struct SummaryHead: Decodable {
-    let revision: Int64
-    let chunks: Int
 }

@@ -161,28 +161,13 @@ final class OwnedSession<Work: StreamWork> {
             && (hasLiveRoute || state.streams.contains { stream, count in stream.kind == .locations && count > 0 })
     }
 
-    /// Whether a summary is published, with its chunks.
-    var isOver: Bool {
-        switch state.status {
-        case .saving, .completed: true
-        case .preparing, .active, .paused, .suspended, .canceled, .deleted: false
-        }
-    }
-
     /// Whether live metrics are published. An ended session still publishes them, because late items may arrive.
-    var isShown: Bool {
-        switch state.status {
-        case .preparing, .active, .paused, .suspended, .saving, .completed, .canceled: true
-        case .deleted: false
-        }
-    }
+    var isShown: Bool { state.status != .deleted }
 
-    var isUnfinished: Bool {
-        switch state.status {
-        case .preparing, .active, .paused, .suspended: true
-        case .saving, .completed, .canceled, .deleted: false
-        }
-    }
+    /// Whether a summary is published, with its chunks.
+    var isEnded: Bool { state.status.isEnded }
+
+    var isUnfinished: Bool { state.status.isUnfinished }
 
     /// Whether an item of a watch or a heart rate is among the stored items.
     var hasLiveMetrics: Bool {

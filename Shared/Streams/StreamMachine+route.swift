@@ -19,7 +19,7 @@ extension StreamMachine {
     mutating func receive(
         _ payload: ArraySlice<UInt8>, _ number: Int, of key: SessionKey, now: Moment
     ) throws(PayloadError) {
-        guard let session = sessions[key], session.isOver else { return }
+        guard let session = sessions[key], session.isEnded else { return }
         let head = try ChunkHead(payload)
         guard head.number == number else { throw .malformed("n: not the topic's") }
         guard head.revision > session.record.route?.floor ?? -1 else { return }
@@ -30,7 +30,7 @@ extension StreamMachine {
     /// The changes of the next commit in the collection of tracks. The records of completed routes belong to it too.
     mutating func stageRoutes() -> [(shard: Shard, change: StoreWrite.Change)] {
         withRoute.sorted().flatMap { key -> [(shard: Shard, change: StoreWrite.Change)] in
-            guard let session = sessions[key], session.isOver, let intake = intakes[key] else { return [] }
+            guard let session = sessions[key], session.isEnded, let intake = intakes[key] else { return [] }
             if intake.isComplete { save(key) }
             return intake.changes(beside: session.record.route).map { (key.session.shard, $0) }
         }
@@ -39,7 +39,7 @@ extension StreamMachine {
     /// The pending chunks are on disk. Complete routes count from now on.
     mutating func committedRoutes(_ now: Moment) {
         for key in withRoute {
-            guard let session = sessions[key], session.isOver else { continue }
+            guard let session = sessions[key], session.isEnded else { continue }
             guard intakes[key]?.isComplete == true else {
                 intakes[key]?.committed()
                 continue
@@ -62,7 +62,7 @@ extension StreamMachine {
 
     /// The sessions whose chunks are to be requested now.
     mutating func requestsDue(now: Moment) -> [SessionKey] {
-        let due = intakes.filter { key, intake in intake.isRequestDue(now) && sessions[key]?.isOver == true }
+        let due = intakes.filter { key, intake in intake.isRequestDue(now) && sessions[key]?.isEnded == true }
         let first = due.keys.sorted().prefix(StreamTimes.summariesAtOnce)
         for key in first { intakes[key]?.requested(now) }
         return Array(first)
@@ -89,7 +89,7 @@ extension StreamMachine {
 
     /// The record of the next commit, with the route that it completes.
     func nextRecord(_ session: OwnedSession<Work>) -> StreamRecord<Work.Totals> {
-        guard session.isOver, let route = intakes[session.state.key]?.completed(beside: session.record.route) else {
+        guard session.isEnded, let route = intakes[session.state.key]?.completed(beside: session.record.route) else {
             return session.record
         }
         var record = session.record

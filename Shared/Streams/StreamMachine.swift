@@ -101,7 +101,7 @@ struct StreamMachine<Work: StreamWork> {
         for session in touched {
             // Late items of an ended session may be the last, and it is to leave memory.
             let staged = session.stage(saves: isFull || !session.isUnfinished)
-            if session.pendingItems > 0, session.isOver, !session.record.needsSummary {
+            if session.pendingItems > 0, session.isEnded, !session.record.needsSummary {
                 session.record.needsSummary = true
                 unsaved.insert(session.state.key)
             }
@@ -161,7 +161,7 @@ struct StreamMachine<Work: StreamWork> {
             if session.owesHeard(now) { awaitingHeard.insert(key) }
             if let count = session.live?.splitCount, session.news.hasSplit(count) { withSplits.insert(key) }
             news.add(session)
-            if session.isOver { requestSummary(key, now) }
+            if session.isEnded { requestSummary(key, now) }
         }
         unsaved = []
     }
@@ -244,7 +244,7 @@ struct StreamMachine<Work: StreamWork> {
         if let session = sessions[key] { news.add(session) }
         unsaved.insert(key)
         if let session = sessions[key], !session.isUnfinished, session.unheardSince != nil { awaitingHeard.insert(key) }
-        guard sessions[key]?.isOver == true else { return }
+        guard sessions[key]?.isEnded == true else { return }
         sessions[key]?.record.needsSummary = true
         if intakes[key] != nil { withRoute.insert(key) }
         requestSummary(key, now)
@@ -259,7 +259,7 @@ struct StreamMachine<Work: StreamWork> {
         session.record.profile = profile
         requestOtherFold(session, before, now)
         unsaved.insert(key)
-        guard session.isOver else { return }
+        guard session.isEnded else { return }
         session.record.needsSummary = true
         requestSummary(key, now)
     }

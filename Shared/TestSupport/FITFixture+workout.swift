@@ -21,7 +21,7 @@ extension FITFixture {
             0, [.init(0, .enumeration, 4), .init(1, .uint16, 255), .init(3, .uint32z, 1), .time(4, start)])
         let starts = [0] + pauses.map(\.upperBound)
         let ends = pauses.map(\.lowerBound) + [duration]
-        var moment = Moment()
+        var moment = Instant()
         for (from, to) in zip(starts, ends) {
             fixture.addTimerEvent(at: start + from, starts: true)
             moment.time = from
@@ -44,7 +44,7 @@ extension FITFixture {
 }
 
 /// The simulated sensor values and their sums, in integers of FIT's units.
-private struct Moment {
+private struct Instant {
     /// Seconds since the start.
     var time = 0
     var activeSeconds = 0

@@ -17,7 +17,7 @@ struct AccountAbuseTests {
     @Test func `starts with plans are refused beyond the limits, others are answered, and a purge works meanwhile`()
         async throws
     {
-        let world = try await World()
+        let world = try await AbuseWorld()
         try await world.run { world in
             let ann = SessionKey(world.ann.user, SessionID(UUID()))
             let running = try await world.ann.ask([start(SessionStart(activity: .running, countdown: 0), of: ann)])
@@ -72,7 +72,7 @@ struct AccountAbuseTests {
     @Test func `a flood of requests for the history of many empty workouts is refused, and others are answered`()
         async throws
     {
-        let world = try await World()
+        let world = try await AbuseWorld()
         try await world.run { world in
             let keys = (0..<120).map { _ in SessionKey(world.mallory.user, SessionID(UUID())) }
             // A user has at most 20 unfinished sessions.
@@ -157,7 +157,7 @@ struct AccountAbuseTests {
 }
 
 /// session-engine and two users' clients on a broker with accounts, and an operator who reads everything.
-private final class World {
+private final class AbuseWorld {
     let compose: ComposeFolder
     let ann: Person
     let mallory: Person
@@ -185,7 +185,7 @@ private final class World {
 
     func startEngine() throws { engine = try compose.start("session-engine", on: broker) }
 
-    func run(_ body: (World) async throws -> Void) async throws {
+    func run(_ body: (AbuseWorld) async throws -> Void) async throws {
         // Each account receives what it may read.
         try await AccountClient.run([ann.account, mallory.account, operators], subscribedTo: ["pacebus/v1/#"]) {
             try await body(self)

@@ -61,7 +61,7 @@ private struct AlertWorld {
         let isWithdrawal = Int.random(in: 0..<5, using: &random) == 0
         let reply = run.register(isWithdrawal ? nil : count, of: user, device: device)
         guard reply?.ok == true else { return }
-        tokens["\(user)/\(device)"] = isWithdrawal ? nil : MachineRun.token(count)
+        tokens["\(user)/\(device)"] = isWithdrawal ? nil : ActivityMachineRun.token(count)
         if !isWithdrawal { registered.insert(user) }
     }
 

@@ -26,7 +26,7 @@ struct PropertyWorld {
         var startConfirmedAt: Timestamp?
     }
 
-    private(set) var run = MachineRun()
+    private(set) var run = ActivityMachineRun()
     private var seen: [Phone: Seen] = [:]
     /// Registrations without a reply.
     private var pending: [CommandID: (phone: Phone, kind: ActivityRegistration.TokenKind?, token: Int)] = [:]
@@ -40,7 +40,7 @@ struct PropertyWorld {
     private var tokens = 0
     private var distance = 0.0
 
-    let keys = (1...5).map { MachineRun.key($0) }
+    let keys = (1...5).map { ActivityMachineRun.key($0) }
     private let devices = [Device("phone-1")!, Device("phone-2")!]
 
     // MARK: Events
@@ -207,7 +207,7 @@ struct PropertyWorld {
             guard let (phone, kind, number) = pending.removeValue(forKey: reply.id), reply.ok else { continue }
             switch kind {
             case .activity?:
-                seen[phone, default: Seen()].token = MachineRun.token(number)
+                seen[phone, default: Seen()].token = ActivityMachineRun.token(number)
                 seen[phone]?.startConfirmedAt = nil
             // The service must end the activity.
             case nil: seen[phone]?.endedToken = nil

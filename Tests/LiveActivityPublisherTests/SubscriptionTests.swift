@@ -43,7 +43,7 @@ import Workouts
     }
 
     @Test func `a device that withdraws shows no metrics`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         #expect(run.exchange().events == ["update"])
@@ -60,8 +60,8 @@ import Workouts
     }
 
     @Test func `a first push waits a second for metrics, unless the session is new`() {
-        var run = MachineRun()
-        let (old, new) = (MachineRun.key(1), MachineRun.key(2))
+        var run = ActivityMachineRun()
+        let (old, new) = (ActivityMachineRun.key(1), ActivityMachineRun.key(2))
         run.state(.active, of: old)
         run.register(.activity, of: old)
         #expect(run.exchange().isEmpty)
@@ -75,7 +75,7 @@ import Workouts
     }
 
     @Test func `without a key no metrics are subscribed to`() {
-        var run = MachineRun(canPush: false)
+        var run = ActivityMachineRun(canPush: false)
         let key = run.begin()
         run.register(.activity, of: key)
         #expect(!run.machine.shown.hasMetrics(of: key))

@@ -24,7 +24,7 @@ import Workouts
     @Test func `a device sends again at the first answer to a gap`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage])
-        var device = ItemStream(items: [sample(0), sample(1)])
+        var device = ItemSender(items: [sample(0), sample(1)])
         device.connected()
         var batches = device.take(clock.moment)
         for number in 2..<5 {

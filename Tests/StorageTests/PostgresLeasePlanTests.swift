@@ -87,7 +87,7 @@ import Workouts
     @Test func `replicas of two versions that come and go come to rest, and each gets its share of what it may take`() {
         var random = SeededRandom()
         for _ in 0..<300 {
-            var sharing = Sharing()
+            var sharing = LeaseSharing()
             for _ in 0..<Int.random(in: 1...12, using: &random) {
                 sharing.change(using: &random)
                 for _ in 0..<Int.random(in: 0...8, using: &random) { sharing.round(using: &random) }
@@ -125,7 +125,7 @@ import Workouts
 }
 
 /// The shards of members that look in turn, as the database has them.
-private struct Sharing {
+private struct LeaseSharing {
     let shards = 24
     /// The members' programs.
     private(set) var versions: [Int64: Int] = [1: 1]

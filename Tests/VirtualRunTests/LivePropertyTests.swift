@@ -19,7 +19,7 @@ import Testing
             var fixture = LiveFixture(
                 names, goal: goal, clock: Bool.random(using: &random) ? .active : .gun,
                 ghosts: Bool.random(using: &random) ? [1: .init(user: nil, curve: RunCurve(pace: 320))] : [:])
-            var world = World(names, &random)
+            var world = LiveWorld(names, &random)
             fixture.inspect = { [homes = world.homes] in check($0, $1, homes) }
             for _ in 0..<400 {
                 try world.step(&fixture, &random)
@@ -84,7 +84,7 @@ import Testing
         for _ in 0..<20 {
             let names = (0..<Int.random(in: 2...6, using: &random)).map { "r\($0)" }
             var fixture = LiveFixture(names, goal: .distance(1_000))
-            var world = World(names, &random)
+            var world = LiveWorld(names, &random)
             for _ in 0..<500 { try world.step(&fixture, &random, restarts: 30) }
             for name in names {
                 let once = fixture.cues(name).filter { [.finished, .left].contains($0.cue.kind) }
@@ -118,7 +118,7 @@ import Testing
 }
 
 /// What runners do: they run, pause, get lost, share, block, end and leave.
-private struct World {
+private struct LiveWorld {
     struct Person {
         var distance = 0.0
         var active = 0.0

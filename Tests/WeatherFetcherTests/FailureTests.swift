@@ -24,7 +24,7 @@ import Workouts
     ///
     /// Returns the seconds until the request and the resulting actions.
     private mutating func fail(
-        _ failure: FetchFailure, after now: Timestamp
+        _ failure: WeatherFetchFailure, after now: Timestamp
     ) throws -> (waited: Double, actions: [WeatherAction]) {
         var time = now
         while time < now + 100_000 {
@@ -41,9 +41,10 @@ import Workouts
     private struct NoRequest: Error {}
 
     @Test(arguments: [
-        FetchFailure.unreachable("refused"), .unreadable("nonsense"), .overloaded(status: 500, nil),
+        WeatherFetchFailure.unreachable("refused"), .unreadable("nonsense"), .overloaded(status: 500, nil),
     ])
-    mutating func `a failing provider is requested with backoff and reported once`(failure: FetchFailure) throws {
+    mutating func `a failing provider is requested with backoff and reported once`(failure: WeatherFetchFailure) throws
+    {
         var now = start
         for (number, ceiling) in [0.0, 5, 10, 20, 40, 80, 160, 300, 300].enumerated() {
             let (waited, actions) = try fail(failure, after: now)
@@ -80,7 +81,7 @@ import Workouts
     }
 
     @Test mutating func `a refusing provider gets no requests for an hour and is reported once`() throws {
-        let refusal = FetchFailure.refused(status: 403)
+        let refusal = WeatherFetchFailure.refused(status: 403)
         #expect(try fail(refusal, after: start).actions == [.report(.refusing(refusal, until: start + 3_600))])
         let other = SampleSession("other", place: Place(la: 1, lo: 1), live: start + 10)
         _ = machine.receive(other.state, now: Moment(start + 10))

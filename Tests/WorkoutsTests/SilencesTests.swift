@@ -58,7 +58,7 @@ import Testing
             let expected = defined(items)
             #expect(expected.gaps.count > 700 && expected.gaps.count <= 1_002)
             var times = ItemTimes()
-            var presence = Presence()
+            var presence = SessionUse()
             for item in items {
                 times.add(item)
                 if Int.random(in: 0..<100, using: &random) == 0 { presence.note(times.silences) }

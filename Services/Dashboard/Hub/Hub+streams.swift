@@ -93,8 +93,8 @@ extension Hub {
         case .session(let key): return [.state, .metrics, .route, .weather, .workout].map { .session(key, $0) }
         case .cards(let user):
             let known = (sessions[user] ?? [:]).sorted { $0.value.revision > $1.value.revision }
-            let open = known.filter { !$0.value.isOver }
-            let past = known.filter { $0.value.isOver }.prefix(Self.recentLimit)
+            let open = known.filter { !$0.value.isSettled }
+            let past = known.filter { $0.value.isSettled }.prefix(Self.recentLimit)
             return [.user(user, .current)]
                 + open.flatMap { session in
                     [.state, .metrics].map { .session(SessionKey(user, session.key), $0 as SessionTopic) }
@@ -103,7 +103,7 @@ extension Hub {
                     [.state, .workout].map { .session(SessionKey(user, session.key), $0 as SessionTopic) }
                 }
         case .places(let user):
-            return (sessions[user] ?? [:]).filter { !$0.value.isOver }.keys.sorted()
+            return (sessions[user] ?? [:]).filter { !$0.value.isSettled }.keys.sorted()
                 .map { .session(SessionKey(user, $0), .route) }
         case .own(let user):
             return [.user(user, .current), .user(user, .profile), .user(user, .virtualRunPeople)]

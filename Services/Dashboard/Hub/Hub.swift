@@ -32,7 +32,7 @@ struct Hub {
         var heardAt: Timestamp?
         var items = Int64(0)
 
-        var isOver: Bool { status?.isOver ?? false }
+        var isSettled: Bool { status?.isSettled ?? false }
     }
 
     struct Counts: Equatable {
@@ -169,11 +169,11 @@ struct Hub {
 
     private mutating func note(_ key: SessionKey, _ facts: Facts, _ now: Moment) -> Bool {
         let isWatched = isWatched(.session(key))
-        let isPast = facts.isOver && now.wallClock.milliseconds - facts.revision > Self.pastLifetime
+        let isPast = facts.isSettled && now.wallClock.milliseconds - facts.revision > Self.pastLifetime
         guard isWatched || !isPast else { return false }
         sessions[key.user, default: [:]][key.session] = facts
-        guard facts.isOver else { return true }
-        let past = sessions[key.user, default: [:]].filter { $0.value.isOver }
+        guard facts.isSettled else { return true }
+        let past = sessions[key.user, default: [:]].filter { $0.value.isSettled }
         guard past.count > Self.pastLimit else { return true }
         let oldest = past.keys.filter { !self.isWatched(.session(SessionKey(key.user, $0))) }
             .min { past[$0]!.revision < past[$1]!.revision }
@@ -200,7 +200,7 @@ struct Hub {
     mutating func forgetPast(_ now: Moment) {
         for (user, facts) in sessions {
             for (session, facts) in facts
-            where facts.isOver && now.wallClock.milliseconds - facts.revision > Self.pastLifetime {
+            where facts.isSettled && now.wallClock.milliseconds - facts.revision > Self.pastLifetime {
                 let key = SessionKey(user, session)
                 if !isWatched(.session(key)) { forget(key) }
             }
@@ -285,13 +285,4 @@ struct Hub {
     mutating func countDelivered(_ events: Int) { counts.delivered += events }
     mutating func countAborted() { counts.aborted += 1 }
     mutating func countRefused() { counts.refused += 1 }
-}
-
-extension SessionStatus {
-    fileprivate var isOver: Bool {
-        switch self {
-        case .completed, .canceled, .deleted: true
-        case .preparing, .active, .paused, .suspended, .saving: false
-        }
-    }
 }

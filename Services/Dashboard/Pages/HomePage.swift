@@ -33,15 +33,10 @@ struct HomePage: Sendable {
             let metres = totals?.distance ?? metrics?.distance
             distance = Formatting.Value((metres.map(format.distance) ?? .unknown).joined, name: "distance")
             let age = metrics?.newest.map { now.seconds - $0.seconds } ?? .infinity
-            let isOfNow = age < Self.silentAfter && state.status != .completed && state.status != .saving
+            let isOfNow = age < Self.silentAfter && !state.status.isEnded
             let rate = isOfNow ? metrics?.heartRate.map { format.heartRate($0).joined } : nil
             heartRate = Formatting.Value(rate ?? "-- bpm", name: "heart rate")
-            rank =
-                switch state.status {
-                case .paused, .suspended: 1
-                case .preparing, .active: 2
-                case .saving, .completed, .canceled, .deleted: 3
-                }
+            rank = state.status.isStopped ? 1 : state.status.isUnfinished ? 2 : 3
             resumeText = metres.flatMap { $0 >= Self.least ? " · " + format.roughDistance($0).joined : nil } ?? ""
         }
 

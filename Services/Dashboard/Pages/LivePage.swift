@@ -32,6 +32,8 @@ struct LivePage: Sendable {
     let name: String
     let status: String
     let statusText: String
+    /// The commands that the engine takes, with spaces between.
+    let allowed: String
     let activity: String
     let asOf: String
     /// How long ago the newest item was measured.
@@ -65,6 +67,7 @@ struct LivePage: Sendable {
         self.units = units.rawValue
         let shownStatus = state?.status ?? totals.map { _ in .completed }
         status = shownStatus?.rawValue ?? ""
+        allowed = (state?.allowed ?? []).joined(separator: " ")
         statusText = shownStatus?.title ?? "Waiting for data"
         activity = (state?.activity ?? totals?.activity)?.rawValue ?? ""
         past = totals.map {

@@ -10,7 +10,7 @@ extension ExportConfiguration {
     static func resolve(
         _ options: ExportOptions, environment: [String: String]
     ) throws(SettingError) -> ExportConfiguration {
-        let values = Values(options: options, settings: SettingValues(environment: environment))
+        let values = ExportValues(options: options, settings: SettingValues(environment: environment))
         var configuration = ExportConfiguration()
         configuration.folder = try values.folder()
         configuration.formats = try values.formats()
@@ -22,7 +22,7 @@ extension ExportConfiguration {
     }
 }
 
-private struct Values {
+private struct ExportValues {
     let options: ExportOptions
     let settings: SettingValues
 

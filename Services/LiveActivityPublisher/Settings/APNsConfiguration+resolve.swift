@@ -12,13 +12,13 @@ extension APNsConfiguration {
     static func resolve(
         _ options: APNsOptions, environment: [String: String]
     ) throws(SettingError) -> APNsConfiguration {
-        let values = Values(options: options, settings: SettingValues(environment: environment))
+        let values = APNsValues(options: options, settings: SettingValues(environment: environment))
         return APNsConfiguration(
             account: try values.account(), url: try values.url(), caFile: try values.caFile())
     }
 }
 
-private struct Values {
+private struct APNsValues {
     let options: APNsOptions
     let settings: SettingValues
 

@@ -21,7 +21,7 @@ struct DeliveryWatch {
     let target: Target?
     private let client: Client
     private let request: SessionRequest
-    private var timer = RequestTimer()
+    private var repeated = RepeatedRequest()
     /// The last connect, reply or new status.
     private var newsAt: Moment
     private var acceptedAt: Moment?
@@ -50,12 +50,12 @@ struct DeliveryWatch {
     var isAccepted: Bool { acceptedAt != nil }
 
     mutating func connected(_ now: Moment) {
-        timer.connected(now)
+        repeated.connect()
         newsAt = now
     }
 
     mutating func disconnected() {
-        timer.disconnected()
+        repeated.disconnect()
         isNew = false
     }
 
@@ -110,8 +110,8 @@ struct DeliveryWatch {
             guard silence < Self.openTimeout else { throw .open(watched.filter(\.isOpen)) }
             return nil
         }
-        guard silence < Self.timeout else { throw timer.isConnected ? .noReply : .noConnection }
-        return timer.take(now) ? Topic.session(key, .request).message(JSONCoding.encode(request)) : nil
+        guard silence < Self.timeout else { throw repeated.isConnected ? .noReply : .noConnection }
+        return repeated.takeTurn(now) ? Topic.session(key, .request).message(JSONCoding.encode(request)) : nil
     }
 
     /// The final status of each target; `nil` while a delivery is open.

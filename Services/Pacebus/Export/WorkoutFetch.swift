@@ -17,7 +17,7 @@ struct WorkoutFetch {
 
     let key: SessionKey
     private let request: SessionRequest
-    private var timer = RequestTimer(grace: WorkoutFetch.grace)
+    private var repeated = RepeatedRequest()
     private var newsAt: Moment
     private var state: SessionState?
     private(set) var workout: WorkoutRecord?
@@ -36,12 +36,12 @@ struct WorkoutFetch {
     }
 
     mutating func connected(_ now: Moment) {
-        timer.connected(now)
+        repeated.connect(sendingFrom: now + Self.grace)
         // The timeout begins again with each connection.
         newsAt = now
     }
 
-    mutating func disconnected() { timer.disconnected() }
+    mutating func disconnected() { repeated.disconnect() }
 
     /// Handles a message of the session.
     mutating func receive(_ message: MQTTMessage, _ now: Moment) throws(FetchFailure) {
@@ -58,9 +58,9 @@ struct WorkoutFetch {
     ///
     /// - Throws: if the session has no workout, or after a timeout.
     mutating func takeRequest(_ now: Moment) throws(FetchFailure) -> MQTTMessage? {
-        let timeout = timer.isConnected && isUnknown ? Self.firstTimeout : Self.timeout
+        let timeout = repeated.isConnected && isUnknown ? Self.firstTimeout : Self.timeout
         guard now.seconds(since: newsAt) < timeout else { throw failure }
-        guard timer.take(now) else { return nil }
+        guard repeated.takeTurn(now) else { return nil }
         // By now all retained messages have arrived.
         if workout == nil, let state { try Self.checkThatOver(state) }
         return Topic.session(key, .request).message(JSONCoding.encode(request))
@@ -108,7 +108,7 @@ extension WorkoutFetch {
             let seen = try JSONCoding.decode(WorkoutRecord.self, from: payload)
             guard seen.revision > workout?.revision ?? -1 else { return false }
             // Nothing retained is left to wait for.
-            if workout == nil { timer.hurry(now) }
+            if workout == nil, repeated.isConnected { repeated.connect(sendingFrom: now) }
             workout = seen
             collector.want(key, summaries: seen.summaries, now: now)
         default: return false
@@ -131,11 +131,8 @@ extension WorkoutFetch {
     }
 
     private static func checkThatOver(_ state: SessionState) throws(FetchFailure) {
-        switch state.status {
-        case .preparing, .active, .paused, .suspended: throw .unfinished(state.key, state.status)
-        case .canceled: throw .canceled(state.key, reason: state.endReason ?? "unknown")
-        case .saving, .completed, .deleted: break
-        }
+        if state.status.isUnfinished { throw .unfinished(state.key, state.status) }
+        if state.status == .canceled { throw .canceled(state.key, reason: state.endReason ?? "unknown") }
     }
 
     private var isUnknown: Bool {
@@ -144,7 +141,7 @@ extension WorkoutFetch {
 
     /// The reason of a timeout.
     private var failure: FetchFailure {
-        guard timer.isConnected else { return .noConnection }
+        guard repeated.isConnected else { return .noConnection }
         guard let workout else { return isUnknown ? .noWorkout(key) : .notSaved(key) }
         let kind = ChunkKind.allCases.first { kind in
             workout.chunkRevisions[kind].map { !progress(kind).isComplete(for: $0) } ?? false

@@ -44,6 +44,13 @@ extension Text {
         return (rows + devices).map { name, value in value.map { "  \(name): \($0)\n" } ?? "" }.joined()
     }
 
+    /// The commands of this program that change the session now, besides those of a plan.
+    static func commands(_ state: SessionState) -> String {
+        let kinds: [SessionAction.Kind] = [.pause, .resume, .lap, .suspend, .end, .discard, .recover]
+        let names = kinds.filter(state.allows).map(\.rawValue)
+        return names.isEmpty ? "" : "  possible now: \(names.joined(separator: ", "))\n"
+    }
+
     /// `24.5 km/h`.
     private static func speed(_ metresPerSecond: Double) -> String {
         String(format: "%.1f km/h", metresPerSecond * 3.6)
@@ -105,16 +112,6 @@ extension Text {
         case .active: return active
         case .paused, .suspended: return "\(state.status.rawValue) at \(active)"
         case .saving, .completed, .canceled, .deleted: return "\(state.status.rawValue), \(active)"
-        }
-    }
-}
-
-extension SessionStatus {
-    /// Whether the session runs or can be resumed.
-    var isUnfinished: Bool {
-        switch self {
-        case .preparing, .active, .paused, .suspended: true
-        case .saving, .completed, .canceled, .deleted: false
         }
     }
 }

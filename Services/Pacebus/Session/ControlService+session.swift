@@ -45,7 +45,7 @@ extension ControlService {
                     shown = try Shown(message)
                 } else {
                     let reply = try JSONCoding.decode(Reply.self, from: message.payload)
-                    switch sender.receive(reply, now) {
+                    switch sender.receiveReply(reply, now) {
                     case .nothing: break
                     case .accepted:
                         accepted = (reply.revision ?? 0, now)
@@ -56,8 +56,8 @@ extension ControlService {
                 }
             case .tick, .stop: break
             }
-            let isKnown = link.offset != nil && (shown != nil || !action.isOfPlan)
-            if isKnown || link.hasRetained(now), var due = sender.take(now) {
+            let isKnown = link.offset != nil && (shown != nil || !action.kind.isOfPlan)
+            if isKnown || link.hasRetained(now), var due = sender.takeDue(now) {
                 before = before ?? shown
                 due.at = due.at.map { $0 + (link.offset ?? 0) }
                 await context.send([Topic.session(key, .command).message(JSONCoding.encode(due))])
@@ -96,7 +96,7 @@ extension ControlService {
                 ? "  \(EngineLink.silence); this state is \(Text.age(state.revision, now)) old\n" : ""
             return "\(state.name), session \(key.session), is \(Text.status(state, moment))\n" + silence
                 + shown.planRows(now) + (metrics.map { Text.metrics($0, state.activity) } ?? "")
-                + (shown.plan.map(Text.exercises) ?? "")
+                + Text.commands(state) + (shown.plan.map(Text.exercises) ?? "")
         }
         terminal.output(text)
     }
@@ -115,7 +115,7 @@ extension ControlService {
                 let now = context.clock.moment
                 if case .message(let message) = event, message.payload.isEmpty { return nil }
                 try link.receive(event, now)
-                if let request = link.take(now) { await context.send([request]) }
+                if let request = link.takeDue(now) { await context.send([request]) }
                 view.clockOffset = link.offset ?? 0
                 switch event {
                 case .connected: view.connected()
@@ -155,10 +155,6 @@ extension SessionAction {
         case .plan(.setPresentationMode): "present"
         case .start, .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard, .recover, .update: name
         }
-    }
-
-    fileprivate var isOfPlan: Bool {
-        if case .plan = self { true } else { false }
     }
 
     /// Its changes of a plan, one to a line. The effect of `goTo` shows in the current exercise.

@@ -143,7 +143,7 @@ struct ControlService: Service {
             case .connected, .disconnected, .message, .tick: break
             }
             try link.receive(event, now)
-            if let request = link.take(now) { await context.send([request]) }
+            if let request = link.takeDue(now) { await context.send([request]) }
             if let result = try await handle(event, link) { return result }
             if let missing, link.hasEverything(now) { throw missing }
             if let text = try timeout.update(isConnected: link.isConnected, now) { terminal.progress(text) }

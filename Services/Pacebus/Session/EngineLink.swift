@@ -13,8 +13,6 @@ struct EngineLink {
     static let silence = "no reply from session-engine, or this account may not send requests"
     /// Seconds after which most retained messages have arrived.
     static let settlingTime = 0.5
-    /// Seconds between requests.
-    private static let interval = 5.0
     /// Seconds without a reply, to two requests by then, until the engine counts as silent.
     private static let timeout = 8.0
 
@@ -29,10 +27,8 @@ struct EngineLink {
     private var connectedAt: Moment?
     /// The first reply on this connection.
     private var repliedAt: Moment?
-    /// The first request on this connection since the last reply.
-    private var requestedAt: Moment?
-    /// The next request; `nil` without a connection.
-    private var dueAt: Moment?
+    /// Since the connect or the last reply.
+    private var repeated = RepeatedRequest()
 
     /// - Parameter delay: seconds from a connect to the first request.
     init(user: User, client: Client, delay: Double = 0) {
@@ -58,26 +54,30 @@ struct EngineLink {
 
     mutating func receive(_ event: ClientEvent, _ now: Moment) throws(PayloadError) {
         switch event {
-        case .connected: (connectedAt, dueAt) = (now, now + delay)
-        case .disconnected: (connectedAt, dueAt, requestedAt, repliedAt) = (nil, nil, nil, nil)
+        case .connected:
+            connectedAt = now
+            repeated.connect(sendingFrom: now + delay)
+        case .disconnected:
+            (connectedAt, repliedAt) = (nil, nil)
+            repeated.repeatFromStart()
+            repeated.disconnect()
         case .message(let message):
             guard Topic(message.topic) == topic else { return }
             let reply = try JSONCoding.decode(Reply.self, from: message.payload)
             guard reply.id == request.id else { return }
             offset = reply.now.seconds(since: now.wallClock)
             repliedAt = repliedAt ?? now
-            (isSilent, requestedAt) = (false, nil)
-            if let retryAfter = reply.error?.retryAfter { dueAt = now + max(retryAfter, Self.interval) }
-        case .tick: if let requestedAt, now.seconds(since: requestedAt) >= Self.timeout { isSilent = true }
+            isSilent = false
+            _ = repeated.receiveReply(reply.error, now)
+            repeated.repeatFromStart()
+        case .tick: if let sentAt = repeated.firstSentAt, now.seconds(since: sentAt) >= Self.timeout { isSilent = true }
         case .stop: break
         }
     }
 
     /// The request, when it is due.
-    mutating func take(_ now: Moment) -> MQTTMessage? {
-        guard let dueAt, now >= dueAt else { return nil }
-        self.dueAt = now + Self.interval
-        requestedAt = requestedAt ?? now
+    mutating func takeDue(_ now: Moment) -> MQTTMessage? {
+        guard repeated.takeTurn(now) else { return nil }
         return Topic.user(user, .request).message(JSONCoding.encode(request))
     }
 }

@@ -57,13 +57,13 @@ extension ControlService {
             switch event {
             case .connected:
                 connectedAt = now
-                requests.connected()
+                requests.connected(sendingFrom: isDelayed ? now + EngineLink.settlingTime : nil)
             case .disconnected:
                 connectedAt = nil
                 requests.disconnected()
             case .message(let message):
                 guard Topic(message.topic) == requests.topic else { break }
-                switch requests.receive(try JSONCoding.decode(Reply.self, from: message.payload), now) {
+                switch requests.receiveReply(try JSONCoding.decode(Reply.self, from: message.payload), now) {
                 case .nothing, .postponed: break
                 case .accepted(let received): reply = received
                 case .refused(let refusal): throw Failure.refused(refusal)
@@ -71,11 +71,7 @@ extension ControlService {
             case .tick: break
             case .stop: throw Interrupted()
             }
-            if let connectedAt, !isDelayed || now.seconds(since: connectedAt) >= EngineLink.settlingTime,
-                let message = requests.take(now)
-            {
-                await context.send([message])
-            }
+            if let message = requests.takeDue(now) { await context.send([message]) }
             if let result = try await handle(event, reply) { return result }
             if reply == nil, let text = try timeout.update(isConnected: connectedAt != nil, now) {
                 terminal.progress(text)

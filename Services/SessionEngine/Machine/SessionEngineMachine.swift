@@ -287,7 +287,7 @@ extension SessionEngineMachine {
         return [.save(key)]
     }
 
-    /// Whether a route-builder will send the totals of the locations. Presence arrives only after a connect.
+    /// Whether a route-builder will send the totals of the locations. SessionUse arrives only after a connect.
     private func isRouteAwaited(_ now: Moment) -> Bool {
         !routeBuilders.isEmpty || connectedAt.map { now.seconds(since: $0) < Self.savingTimeout } ?? false
     }

@@ -67,7 +67,7 @@ extension VirtualRunMachine {
         return actions
     }
 
-    private func isStale(_ entry: RunEntry, _ now: Moment) -> Bool {
+    private func isStale(_ entry: LoadedRun, _ now: Moment) -> Bool {
         entry.curvesAt.map { now.seconds(since: $0) >= Self.curveInterval } ?? true
     }
 
@@ -76,7 +76,7 @@ extension VirtualRunMachine {
     }
 
     /// Whether nothing happens in the run any more without a request or a later record.
-    func isAtRest(_ entry: RunEntry) -> Bool {
+    func isAtRest(_ entry: LoadedRun) -> Bool {
         entry.run.status.isOver && entry.record.views.values.allSatisfy(\.isCleared) && entry.pendingViews.isEmpty
             && entry.run.sessionKeys.isDisjoint(with: collector.wanted)
     }

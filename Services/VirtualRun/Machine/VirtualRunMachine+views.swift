@@ -43,7 +43,7 @@ extension VirtualRunMachine {
     }
 
     /// The view without its revision.
-    private func content(of entry: RunEntry, for user: User) -> VirtualRunView? {
+    private func content(of entry: LoadedRun, for user: User) -> VirtualRunView? {
         guard entry.run.shows(to: user) else { return nil }
         return entry.run.view(for: user, revision: 0, figures: entry.figures(for: user, profiles))
     }

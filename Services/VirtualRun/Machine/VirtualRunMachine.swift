@@ -25,7 +25,7 @@ struct VirtualRunMachine {
 
     /// Moves the circles that hide homes.
     var hidingKey: HidingKey
-    var entries: [RunID: RunEntry] = [:]
+    var entries: [RunID: LoadedRun] = [:]
     /// The runs in memory in which each user has a part.
     private(set) var runs: [User: Set<RunID>] = [:]
     /// The runs in memory in which a session of each user runs along.
@@ -92,7 +92,7 @@ struct VirtualRunMachine {
         record.run.setBlocks(blocked)
         let id = record.run.id
         let live = LiveRun(id, stored: stored, curves: curves, key: hidingKey, now: now)
-        var entry = RunEntry(record: record, live: live, savedChanges: live.storedChanges, finals: finals)
+        var entry = LoadedRun(record: record, live: live, savedChanges: live.storedChanges, finals: finals)
         for participant in record.run.participants {
             if let listing = entry.listing(of: participant.user) { entry.listings[participant.user] = listing }
             entry.parts[participant.user] = record.run.part(of: participant.user)
@@ -155,7 +155,7 @@ struct VirtualRunMachine {
 
     /// Reads or changes an entry in its place. To read one through the dictionary copies it.
     @discardableResult
-    mutating func with<Value>(_ id: RunID, _ body: (inout RunEntry) -> Value) -> Value? {
+    mutating func with<Value>(_ id: RunID, _ body: (inout LoadedRun) -> Value) -> Value? {
         entries.index(forKey: id).map { body(&entries.values[$0]) }
     }
 

@@ -19,9 +19,9 @@ enum WeatherAction: Hashable {
 enum ProviderReport: Hashable {
     case answering
     /// Requests fail; the service retries with backoff.
-    case failing(FetchFailure)
+    case failing(WeatherFetchFailure)
     /// The provider refuses requests; the service pauses until this time.
-    case refusing(FetchFailure, until: Timestamp)
+    case refusing(WeatherFetchFailure, until: Timestamp)
 }
 
 extension WeatherAction: OwnedAction {

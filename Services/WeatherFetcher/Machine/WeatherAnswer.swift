@@ -14,7 +14,7 @@ struct WeatherAnswer: Equatable, Sendable {
         case observed(Observation, Caching)
         /// The known answer is still valid.
         case unchanged(Caching)
-        case failed(FetchFailure)
+        case failed(WeatherFetchFailure)
     }
 
     let cell: WeatherCell
@@ -29,7 +29,7 @@ struct Caching: Equatable, Sendable {
 }
 
 /// Why a request failed.
-enum FetchFailure: Error, Hashable, Sendable {
+enum WeatherFetchFailure: Error, Hashable, Sendable {
     /// No response, or an incomplete one. Retried with backoff.
     case unreachable(String)
     /// An invalid response. Retried with backoff.
@@ -58,7 +58,7 @@ enum FetchFailure: Error, Hashable, Sendable {
     }
 }
 
-extension FetchFailure: CustomStringConvertible {
+extension WeatherFetchFailure: CustomStringConvertible {
     var description: String {
         switch self {
         case .unreachable(let reason), .unreadable(let reason): reason

@@ -19,7 +19,7 @@ extension WeatherFetcherMachine {
             cell.reading = Self.reading(observation, caching, askedAt: askedAt, now: now)
         case .unchanged(let caching):
             guard let known = cell.reading else {
-                let failure = FetchFailure.unreadable("not modified, but nothing is cached")
+                let failure = WeatherFetchFailure.unreadable("not modified, but nothing is cached")
                 return fail(failure, &cell, askedAt: askedAt, now: now, using: &random)
             }
             var caching = caching
@@ -40,14 +40,14 @@ extension WeatherFetcherMachine {
 
     private static func reading(
         _ observation: Observation, _ caching: Caching, askedAt: Moment, now: Moment
-    ) -> Reading {
+    ) -> WeatherReading {
         let expiresAt = caching.expiresAt.map(now.when) ?? askedAt
         let dueAt = max(askedAt + interval, min(expiresAt, askedAt + cachingLimit))
-        return Reading(observation: observation, fetchedAt: now, dueAt: dueAt, validator: caching.validator)
+        return WeatherReading(observation: observation, fetchedAt: now, dueAt: dueAt, validator: caching.validator)
     }
 
     private mutating func fail(
-        _ failure: FetchFailure, _ cell: inout Cell, askedAt: Moment, now: Moment,
+        _ failure: WeatherFetchFailure, _ cell: inout Cell, askedAt: Moment, now: Moment,
         using random: inout some RandomNumberGenerator
     ) -> [WeatherAction] {
         cell.failures += 1

@@ -36,7 +36,7 @@ extension WeatherFetcherMachine {
         if cells[place]?.sessions.isEmpty == true { emptyCells.insert(place) }
     }
 
-    mutating func give(_ reading: Reading, to key: SessionKey, _ now: Moment) -> [WeatherAction] {
+    mutating func give(_ reading: WeatherReading, to key: SessionKey, _ now: Moment) -> [WeatherAction] {
         change(key) { entry in
             entry.record.reading = reading
             entry.record.isStale = false

@@ -61,7 +61,7 @@ struct WeatherFetcherMachine {
     }
 
     struct Cell {
-        var reading: Reading?
+        var reading: WeatherReading?
         /// When the next request is due.
         var dueAt: Moment
         /// When the pending request was made.
@@ -94,7 +94,7 @@ struct WeatherFetcherMachine {
     /// The provider's name; `nil` if no requests are made.
     let provider: String?
     /// The failure that was reported last, until a request succeeds.
-    var reportedFailure: FetchFailure.Kind?
+    var reportedFailure: WeatherFetchFailure.Kind?
     var hasAnswered = false
     /// Something changed since ``requests(now:)`` was called.
     var needsLook = false

@@ -9,7 +9,7 @@ struct WeatherRecord: Codable, Equatable, Sendable {
     /// Where the session takes place, once a position is known.
     var cell: WeatherCell?
     /// The last published reading.
-    var reading: Reading?
+    var reading: WeatherReading?
     var isStale = false
     /// The highest revision that was published or received.
     var revision: Int64 = 0

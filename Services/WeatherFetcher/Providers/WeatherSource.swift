@@ -49,7 +49,7 @@ struct WeatherSource: Sendable {
         let outcome: WeatherAnswer.Outcome
         do {
             outcome = try await exchangeInTime(request)
-        } catch let failure as FetchFailure {
+        } catch let failure as WeatherFetchFailure {
             outcome = .failed(failure)
         } catch let error as HTTPClientError {
             outcome = .failed(.unreachable(error.shortDescription))
@@ -71,7 +71,7 @@ struct WeatherSource: Sendable {
             }
             defer { group.cancelAll() }
             guard let outcome = try await group.next() ?? nil else {
-                throw FetchFailure.unreachable("the response body timed out")
+                throw WeatherFetchFailure.unreachable("the response body timed out")
             }
             return outcome
         }
@@ -105,11 +105,11 @@ struct WeatherSource: Sendable {
             caching.expiresAt = answer.expiresAt ?? caching.expiresAt
             return .observed(answer.observation.plausible, caching)
         } catch {
-            throw FetchFailure.unreadable(error.text)
+            throw WeatherFetchFailure.unreadable(error.text)
         }
     }
 
-    private func failure(_ status: Int, _ headers: HTTPHeaders) -> FetchFailure {
+    private func failure(_ status: Int, _ headers: HTTPHeaders) -> WeatherFetchFailure {
         switch status {
         case 401, 403: .refused(status: status)
         case 408, 425, 429, 500...:

@@ -10,7 +10,7 @@ extension WeatherConfiguration {
     static func resolve(
         _ options: WeatherOptions, environment: [String: String]
     ) throws(SettingError) -> WeatherConfiguration {
-        let values = Values(options: options, settings: SettingValues(environment: environment))
+        let values = WeatherValues(options: options, settings: SettingValues(environment: environment))
         var configuration = WeatherConfiguration()
         configuration.url = try values.url()
         configuration.contact = try values.contact()
@@ -30,7 +30,7 @@ extension WeatherConfiguration {
     }
 }
 
-private struct Values {
+private struct WeatherValues {
     let options: WeatherOptions
     let settings: SettingValues
 

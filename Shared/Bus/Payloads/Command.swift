@@ -46,28 +46,52 @@ extension Command: Codable {
         id = try container.decode(CommandID.self, forKey: .id)
         client = try container.decodeIfPresent(Client.self, forKey: .client)
         at = try container.number(Timestamp.self, forKey: .at)
-        switch try container.decode(String.self, forKey: .type) {
-        case "start": action = .start(try Self.start(container))
-        case "deviceReady": action = .deviceReady(try container.decode(Device.self, forKey: .device))
-        case "pause": action = .pause
-        case "resume": action = .resume
-        case "lap": action = .lap
-        case "suspend": action = .suspend
-        case "discard": action = .discard
-        case "recover": action = .recover
-        case "update":
+        let type = try container.decode(String.self, forKey: .type)
+        guard let kind = SessionAction.Kind(rawValue: type) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .type, in: container, debugDescription: "unknown command \"\(type.prefix(40))\"")
+        }
+        func item() throws -> String? { try container.decodeIfPresent(String.self, forKey: .item) }
+        func set() throws -> SetReference {
+            SetReference(
+                item: try item(), set: try container.wholeNumber(forKey: .set),
+                round: try container.wholeNumber(forKey: .round))
+        }
+        switch kind {
+        case .start: action = .start(try Self.start(container))
+        case .deviceReady: action = .deviceReady(try container.decode(Device.self, forKey: .device))
+        case .pause: action = .pause
+        case .resume: action = .resume
+        case .lap: action = .lap
+        case .suspend: action = .suspend
+        case .discard: action = .discard
+        case .recover: action = .recover
+        case .update:
             action = .update(
                 SessionUpdate(
                     units: try container.decodeIfPresent(Units.self, forKey: .units),
                     timeZone: try Self.timeZone(container)))
-        case "end": action = .end(streams: try Self.streams(container))
-        case let type:
-            if let plan = try Self.plan(type, container) {
-                action = .plan(plan)
-                return
-            }
-            throw DecodingError.dataCorruptedError(
-                forKey: .type, in: container, debugDescription: "unknown command \"\(type.prefix(40))\"")
+        case .end: action = .end(streams: try Self.streams(container))
+        case .completeSet:
+            action = .plan(
+                .completeSet(
+                    SetCompletion(
+                        try set(), repetitions: try container.wholeNumber(forKey: .repetitions),
+                        weight: try container.number(Double.self, forKey: .weight),
+                        time: try container.number(Double.self, forKey: .time))))
+        case .uncompleteSet: action = .plan(.uncompleteSet(try set()))
+        case .skipExercise: action = .plan(.skipExercise(item: try item()))
+        case .flagPain: action = .plan(.flagPain(item: try item()))
+        case .swapExercise:
+            let alternative = try container.decodeIfPresent(String.self, forKey: .alternative)
+            action = .plan(.swapExercise(item: try item(), alternative: alternative))
+        case .adjustDifficulty:
+            action = .plan(
+                .adjustDifficulty(item: try item(), try container.decode(Difficulty.self, forKey: .difficulty)))
+        case .goTo: action = .plan(.goTo(item: try container.decode(String.self, forKey: .item)))
+        case .setPresentationMode:
+            let mode = try container.decode(PlanProgress.PresentationMode.self, forKey: .presentationMode)
+            action = .plan(.setPresentationMode(mode))
         }
     }
 
@@ -100,38 +124,6 @@ extension Command: Codable {
     private static func activity(_ container: KeyedDecodingContainer<Key>) throws -> Activity {
         if let activity = try container.decodeIfPresent(Activity.self, forKey: .activity) { return activity }
         return try WorkoutDefinition.checked(container, .definition)?.activity ?? .other
-    }
-
-    /// `nil` if the command is not about a plan.
-    private static func plan(_ type: String, _ container: KeyedDecodingContainer<Key>) throws -> PlanAction? {
-        func item() throws -> String? { try container.decodeIfPresent(String.self, forKey: .item) }
-        func reference() throws -> SetReference {
-            SetReference(
-                item: try item(), set: try container.wholeNumber(forKey: .set),
-                round: try container.wholeNumber(forKey: .round))
-        }
-        switch type {
-        case "completeSet":
-            return .completeSet(
-                SetCompletion(
-                    try reference(), repetitions: try container.wholeNumber(forKey: .repetitions),
-                    weight: try container.number(Double.self, forKey: .weight),
-                    time: try container.number(Double.self, forKey: .time)))
-        case "uncompleteSet": return .uncompleteSet(try reference())
-        case "skipExercise": return .skipExercise(item: try item())
-        case "flagPain": return .flagPain(item: try item())
-        case "swapExercise":
-            return .swapExercise(
-                item: try item(), alternative: try container.decodeIfPresent(String.self, forKey: .alternative))
-        case "adjustDifficulty":
-            return .adjustDifficulty(
-                item: try item(), try container.decode(Difficulty.self, forKey: .difficulty))
-        case "goTo": return .goTo(item: try container.decode(String.self, forKey: .item))
-        case "setPresentationMode":
-            return .setPresentationMode(
-                try container.decode(PlanProgress.PresentationMode.self, forKey: .presentationMode))
-        default: return nil
-        }
     }
 
     private static func encode(_ action: PlanAction, _ container: inout KeyedEncodingContainer<Key>) throws {

@@ -5,11 +5,6 @@ package import Workouts
 
 /// Sends commands one at a time and repeats each until the engine replies.
 package struct CommandSender {
-    /// Seconds between repetitions.
-    package static let interval = 5.0
-    /// The longest wait that a refusal can ask for, in seconds.
-    static let longestWait = 86_400.0
-
     package enum Received: Equatable {
         case nothing
         case accepted(Command)
@@ -30,17 +25,12 @@ package struct CommandSender {
     /// Seconds that the engine's clock is ahead of the device's, once a start went without its time.
     package private(set) var clockOffset: Double
     private var waiting: Deque<Command>
-    /// When the first waiting command was last sent on this connection.
-    private var sentAt: Moment?
-    /// How often the first waiting command was sent.
-    private var tries = 0
-    /// The end of the wait that the last refusal asked for.
-    private var pausedUntil: Moment?
+    /// The times of the first waiting command.
+    private var request = RepeatedRequest()
     /// The last try of a start that was refused because another session is unfinished.
     private var postponedTry: Int?
     /// Whether the first waiting command is a start whose first try went without its time.
     private var isTimeLeft = false
-    package private(set) var isConnected = false
 
     package init(
         client: Client, waiting: some Sequence<Command> = [], leavesStartToEngine: Bool = false,
@@ -50,44 +40,38 @@ package struct CommandSender {
         self.leavesStartToEngine = leavesStartToEngine
         self.clockOffset = clockOffset
         self.waiting = Deque(waiting)
+        beginNext()
     }
 
+    package var isConnected: Bool { request.isConnected }
     package var isEmpty: Bool { waiting.isEmpty }
     /// Whether a start waits for another session of the user to end: the engine refused this try or the one before.
-    package var awaitsOtherSession: Bool { postponedTry.map { tries - $0 <= 1 } ?? false }
+    package var awaitsOtherSession: Bool { postponedTry.map { request.tries - $0 <= 1 } ?? false }
     /// Whether the first waiting command was repeated.
-    package var isRepeating: Bool { tries > 1 }
+    package var isRepeating: Bool { request.tries > 1 }
 
     package mutating func append(_ command: Command) {
         waiting.append(command)
+        if waiting.count == 1 { beginNext() }
     }
 
     /// Sends all commands again, from the first.
     package mutating func startAgain(_ commands: [Command]) {
         waiting = Deque(commands)
-        resetTries()
+        beginNext()
     }
 
-    package mutating func connected() {
-        isConnected = true
-        sentAt = nil
-    }
+    package mutating func connected() { request.connect() }
 
-    package mutating func disconnected() {
-        isConnected = false
-    }
+    package mutating func disconnected() { request.disconnect() }
 
     /// The command to send now, if one is due.
-    package mutating func take(_ now: Moment) -> Command? {
-        guard isConnected, var command = waiting.first else { return nil }
-        if let sentAt, now.seconds(since: sentAt) < Self.interval { return nil }
-        if let pausedUntil, now < pausedUntil { return nil }
-        sentAt = now
-        tries += 1
-        if tries == 1, leavesStartToEngine, case .start = command.action, let at = command.at {
+    package mutating func takeDue(_ now: Moment) -> Command? {
+        guard var command = waiting.first, request.takeTurn(now) else { return nil }
+        if request.tries == 1, leavesStartToEngine, case .start = command.action, let at = command.at {
             isTimeLeft = now.wallClock.seconds(since: at) <= Self.startAge
         }
-        if isTimeLeft, tries == 1 {
+        if isTimeLeft, request.tries == 1 {
             command.at = nil
         } else if leavesStartToEngine, case .start = command.action {
             // A start that once counted by the engine's clock begins again by that clock.
@@ -98,46 +82,42 @@ package struct CommandSender {
         return command
     }
 
-    package mutating func receive(_ reply: Reply, _ now: Moment) -> Received {
+    package mutating func receiveReply(_ reply: Reply, _ now: Moment) -> Received {
         guard let command = waiting.first, command.id == reply.id else {
             // A second reply to a repeated command.
             return .nothing
         }
-        if let refusal = reply.error {
-            if let retryAfter = refusal.retryAfter {
-                pausedUntil = now + min(max(retryAfter, Self.interval), Self.longestWait)
-                return .postponed(refusal)
-            }
-            let isPassing =
-                switch command.action {
-                case .start: refusal.code == Refusal.sessionInProgressCode
-                default: refusal.isNotFound
-                }
-            if isPassing {
-                sentAt = now
-                if case .start = command.action { postponedTry = tries }
-                return .postponed(refusal)
-            }
+        switch request.receiveReply(reply.error, now) {
+        case .postponed(let refusal):
+            if refusal.code == Refusal.sessionInProgressCode { postponedTry = request.tries }
+            return .postponed(refusal)
+        case .refused(let refusal):
             drop()
             return .refused(command, refusal)
+        case .accepted:
+            // The accepted time shows which try the engine took.
+            if isTimeLeft, let at = command.at, let counted = reply.at { clockOffset = counted.seconds(since: at) }
+            drop()
+            return .accepted(command)
         }
-        // The accepted time shows which try the engine took.
-        if isTimeLeft, let at = command.at, let counted = reply.at { clockOffset = counted.seconds(since: at) }
-        drop()
-        return .accepted(command)
     }
 
     private mutating func drop() {
         waiting.removeFirst()
-        resetTries()
+        beginNext()
     }
 
-    private mutating func resetTries() {
-        sentAt = nil
-        tries = 0
-        pausedUntil = nil
+    private mutating func beginNext() {
+        request = RepeatedRequest(passingCodes: waiting.first?.action.passingCodes ?? [], isConnected: isConnected)
         postponedTry = nil
         isTimeLeft = false
+    }
+}
+
+extension SessionAction {
+    /// The codes of refusals that pass with time.
+    fileprivate var passingCodes: Set<String> {
+        if case .start = self { [Refusal.sessionInProgressCode] } else { [Refusal.sessionNotFound.code] }
     }
 }
 

@@ -69,7 +69,7 @@ extension Playback {
 
     private mutating func receive(_ reply: Reply, _ now: Moment) -> Reaction {
         clock.receive(reply.now, now)
-        switch commands.receive(reply, now) {
+        switch commands.receiveReply(reply, now) {
         case .nothing: return .nothing
         case .accepted(let command):
             let isFirst = replied.insert(command.id).inserted
@@ -94,12 +94,13 @@ extension Playback {
             return .nothing
         case .postponed(let refusal):
             // A refusal with a time says when.
-            let wait = refusal.retryAfter == nil ? "every \(Int(CommandSender.interval)) s" : "then"
+            let wait = refusal.retryAfter == nil ? "every \(Int(RepeatedRequest.interval)) s" : "then"
             return .remark("\(refusal.message); retrying \(wait)")
         case .refused(let command, let refusal):
             // Another client's `end` came first, or the engine accepted an earlier try.
-            let isPast = isOver && command.action.needsRunningSession || replied.contains(command.id)
-            if isPast { return replied.insert(command.id).inserted ? .note([.replied(command.id)]) : .nothing }
+            if isMoot(command) || replied.contains(command.id) {
+                return replied.insert(command.id).inserted ? .note([.replied(command.id)]) : .nothing
+            }
             return .fail(.refused(command.action, refusal))
         }
     }
@@ -116,8 +117,13 @@ extension Playback {
             ? state?.endReason == Session.CancelReason.expired.rawValue : notFoundCount >= Self.notFoundLimit
     }
 
-    /// Whether the session has ended.
-    var isOver: Bool { state?.status == .saving || state?.status == .completed }
+    /// Whether a refused command means nothing, because the session has ended. A start, `discard` or `recover` does.
+    private func isMoot(_ command: Command) -> Bool {
+        let kind = command.action.kind
+        return isEnded && state?.allows(kind) != true && ![.start, .discard, .recover].contains(kind)
+    }
+
+    var isEnded: Bool { state?.status.isEnded ?? false }
 
     /// The outcome of the playback, once it has ended.
     package var outcome: Outcome? {
@@ -131,15 +137,6 @@ extension Playback {
         default: break
         }
         return isDiscardedElsewhere && isAcknowledged ? .discarded : nil
-    }
-}
-
-extension SessionAction {
-    fileprivate var needsRunningSession: Bool {
-        switch self {
-        case .deviceReady, .pause, .resume, .lap, .suspend, .update, .plan: true
-        case .start, .end, .discard, .recover: false
-        }
     }
 }
 

@@ -39,8 +39,8 @@ package struct Playback {
     private var steps: RemainingSteps
     /// The next step; `nil` at the end.
     private var next: Step?
-    var samples: ItemStream<Sample>
-    var locations: ItemStream<Location>
+    var samples: ItemSender<Sample>
+    var locations: ItemSender<Location>
     var commands: CommandSender
     /// The commands that the engine has accepted at some time.
     var replied: Set<CommandID>
@@ -83,8 +83,8 @@ package struct Playback {
         self.pace = pace
         self.newID = newID
         self.steps = RemainingSteps(steps, after: contents)
-        samples = ItemStream(items: contents.samples.items, acknowledged: contents.samples.acknowledged)
-        locations = ItemStream(items: contents.locations.items, acknowledged: contents.locations.acknowledged)
+        samples = ItemSender(items: contents.samples.items, acknowledged: contents.samples.acknowledged)
+        locations = ItemSender(items: contents.locations.items, acknowledged: contents.locations.acknowledged)
         replied = contents.replied
         commands = CommandSender(
             client: client, waiting: contents.commands.filter { !contents.replied.contains($0.id) },
@@ -109,7 +109,7 @@ package struct Playback {
     package var hasBegun: Bool { isStarted || !commands.isEmpty }
 
     /// Whether the session has begun and nothing has ended it.
-    var isOpen: Bool { isStarted && closing == nil && !isOver }
+    var isOpen: Bool { isStarted && closing == nil && !isEnded }
 
     // MARK: Into the queue
 
@@ -170,7 +170,7 @@ package struct Playback {
 
     /// Whether another client has ended the session and nothing more is played: a joined recording plays to its end.
     private var isEndedElsewhere: Bool {
-        isStarted && closing == nil && isOver && (next == nil || !header.joins || header.source.isLive)
+        isStarted && closing == nil && isEnded && (next == nil || !header.joins || header.source.isLive)
     }
 
     private mutating func queue(_ moreSamples: [Sample], _ moreLocations: [Location]) -> [QueueEntry] {
@@ -216,7 +216,7 @@ package struct Playback {
     package mutating func takeOutgoing(_ now: Moment) -> [MQTTMessage] {
         repeatCommand(now)
         var messages: [MQTTMessage] = []
-        if let command = commands.take(now) {
+        if let command = commands.takeDue(now) {
             messages.append(topic(.command).message(JSONCoding.encode(command)))
         }
         // Items of an unknown session only fill the receiver's memory.

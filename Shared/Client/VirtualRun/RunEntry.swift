@@ -70,7 +70,7 @@ package struct RunEntry {
                 let received = try JSONCoding.decode(CurrentSession.self, from: message.payload)
                 if received.revision >= current?.revision ?? 0 { current = received }
             case .user(user, .replies):
-                switch requests.receive(try JSONCoding.decode(Reply.self, from: message.payload), now) {
+                switch requests.receiveReply(try JSONCoding.decode(Reply.self, from: message.payload), now) {
                 case .nothing: break
                 case .accepted(let reply): expected = reply.revision.map { ($0, now) }
                 case .postponed(let refusal): return "\(refusal.message); retrying then"
@@ -87,13 +87,13 @@ package struct RunEntry {
     /// The messages to send now. Sets ``outcome`` once the view decides it.
     package mutating func takeOutgoing(_ now: Moment) -> [MQTTMessage] {
         if outcome == nil, requests.pending == nil, let view { advance(view, now) }
-        return requests.take(now).map { [$0] } ?? []
+        return requests.takeDue(now).map { [$0] } ?? []
     }
 
     private mutating func advance(_ view: VirtualRunView, _ now: Moment) {
         if let expected {
             if view.revision < expected.revision {
-                guard now.seconds(since: expected.since) >= RunRequestSender.interval else { return }
+                guard now.seconds(since: expected.since) >= RepeatedRequest.interval else { return }
                 // The view was lost with a connection.
                 requests.send(.show, run: run, id: newID())
             }

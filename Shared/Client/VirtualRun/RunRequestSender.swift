@@ -5,9 +5,6 @@ package import Workouts
 
 /// Sends one request to virtual-run and repeats it until the reply.
 package struct RunRequestSender {
-    /// Seconds between repetitions.
-    package static let interval = 5.0
-
     package enum Received: Equatable {
         case nothing
         case accepted(Reply)
@@ -22,9 +19,7 @@ package struct RunRequestSender {
     package private(set) var clock = ServerClock()
     /// The request without a reply.
     package private(set) var pending: VirtualRunRequest?
-    private var isConnected = false
-    private var firstSentAt: Moment?
-    private var dueAt: Moment?
+    private var repeated = RepeatedRequest()
 
     package init(user: User, client: Client) {
         self.user = user
@@ -36,38 +31,31 @@ package struct RunRequestSender {
     /// Replaces the pending request.
     package mutating func send(_ action: VirtualRunRequest.Action, run: RunID? = nil, id: CommandID) {
         pending = VirtualRunRequest(id: id, client: client, run: run, action: action)
-        (firstSentAt, dueAt) = (nil, nil)
+        repeated = RepeatedRequest(isConnected: repeated.isConnected)
     }
 
-    package mutating func connected() {
-        isConnected = true
-        dueAt = nil
-    }
+    /// - Parameter start: when requests go out on this connection; `nil` at once.
+    package mutating func connected(sendingFrom start: Moment? = nil) { repeated.connect(sendingFrom: start) }
 
-    package mutating func disconnected() {
-        isConnected = false
-    }
+    package mutating func disconnected() { repeated.disconnect() }
 
     /// The message to send now, if one is due.
-    package mutating func take(_ now: Moment) -> MQTTMessage? {
-        guard isConnected, let pending, dueAt.map({ now >= $0 }) ?? true else { return nil }
-        firstSentAt = firstSentAt ?? now
-        dueAt = now + Self.interval
+    package mutating func takeDue(_ now: Moment) -> MQTTMessage? {
+        guard let pending, repeated.takeTurn(now) else { return nil }
         return Topic.user(user, .virtualRunRequest).message(JSONCoding.encode(pending))
     }
 
-    package mutating func receive(_ reply: Reply, _ now: Moment) -> Received {
+    package mutating func receiveReply(_ reply: Reply, _ now: Moment) -> Received {
         guard let request = pending, reply.id == request.id else { return .nothing }
         // The reply may answer any repetition: since the first one it took at most this long.
-        if let firstSentAt {
+        if let firstSentAt = repeated.firstSentAt {
             let sent = now.wallClock - now.seconds(since: firstSentAt)
             clock.add(sent: sent, received: now.wallClock, server: reply.now)
         }
-        if let refusal = reply.error, let retryAfter = refusal.retryAfter {
-            dueAt = now + max(retryAfter, Self.interval)
-            return .postponed(refusal)
-        }
+        let answer = repeated.receiveReply(reply.error, now)
+        if case .postponed(let refusal) = answer { return .postponed(refusal) }
         pending = nil
-        return reply.error.map { .refused($0) } ?? .accepted(reply)
+        if case .refused(let refusal) = answer { return .refused(refusal) }
+        return .accepted(reply)
     }
 }

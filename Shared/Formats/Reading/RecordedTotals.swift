@@ -204,7 +204,7 @@ extension Recording {
 private struct Growth {
     let range: ClosedRange<Timestamp>
     let total: Double
-    private let clock: ActiveClock
+    private let clock: SegmentClock
     /// Active seconds and the sum there, sorted.
     private var knots: [(at: Double, sum: Double)] = [(0, 0)]
     private var next = 0
@@ -213,7 +213,7 @@ private struct Growth {
         let shares = shares.sorted { $0.time.lowerBound < $1.time.lowerBound }
         guard let first = shares.first, let end = shares.map(\.time.upperBound).max() else { return nil }
         range = first.time.lowerBound...end
-        clock = ActiveClock(segments)
+        clock = SegmentClock(segments)
         var sum = 0.0
         for share in shares {
             // Laps that overlap follow one another.
@@ -235,7 +235,7 @@ private struct Growth {
 }
 
 /// Seconds of active time before a moment.
-private struct ActiveClock {
+private struct SegmentClock {
     private let segments: [ClosedRange<Timestamp>]
 
     init(_ segments: [ClosedRange<Timestamp>]) {

@@ -13,16 +13,16 @@ package enum PlanAction: Equatable, Sendable {
     case goTo(item: String)
     case setPresentationMode(PlanProgress.PresentationMode)
 
-    package var name: String {
+    package var kind: SessionAction.Kind {
         switch self {
-        case .completeSet: "completeSet"
-        case .uncompleteSet: "uncompleteSet"
-        case .skipExercise: "skipExercise"
-        case .flagPain: "flagPain"
-        case .swapExercise: "swapExercise"
-        case .adjustDifficulty: "adjustDifficulty"
-        case .goTo: "goTo"
-        case .setPresentationMode: "setPresentationMode"
+        case .completeSet: .completeSet
+        case .uncompleteSet: .uncompleteSet
+        case .skipExercise: .skipExercise
+        case .flagPain: .flagPain
+        case .swapExercise: .swapExercise
+        case .adjustDifficulty: .adjustDifficulty
+        case .goTo: .goTo
+        case .setPresentationMode: .setPresentationMode
         }
     }
 }

@@ -44,7 +44,6 @@ extension Session {
         case (.resume, .unfinished(.paused)), (.resume, .unfinished(.suspended)):
             status = .unfinished(.active(since: at))
         case (.lap, .unfinished(.active)):
-            let lapLimit = planned == nil ? Self.lapLimit : Self.plannedLapLimit
             guard laps.count < lapLimit else { throw .invalidState("a session has at most \(lapLimit) laps") }
             laps.insert(at, at: laps.firstIndex { $0 > at } ?? laps.endIndex)
             return
@@ -182,23 +181,6 @@ extension Refusal {
     fileprivate static func impossible(_ action: SessionAction, _ status: SessionStatus) -> Refusal {
         .invalidState(
             "\(action.name) is not possible while the session is \(status.rawValue); "
-                + "allowed: \(action.statuses.map(\.rawValue).joined(separator: ", "))")
-    }
-}
-
-extension SessionAction {
-    /// The statuses that allow the action on an existing session.
-    package var statuses: [SessionStatus] {
-        switch self {
-        case .start: []
-        case .deviceReady, .discard: [.preparing, .active, .paused, .suspended]
-        case .pause, .lap: [.active]
-        case .suspend: [.active, .paused]
-        case .resume: [.paused, .suspended]
-        case .end: [.active, .paused, .suspended, .saving, .completed]
-        case .recover: [.canceled]
-        case .update: [.preparing, .active, .paused, .suspended, .saving, .completed]
-        case .plan: [.active, .paused, .suspended]
-        }
+                + "allowed: \(action.kind.statuses.map(\.rawValue).joined(separator: ", "))")
     }
 }

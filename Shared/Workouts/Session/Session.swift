@@ -82,7 +82,7 @@ package struct Session: Codable, Equatable, Sendable {
     /// The closed segments as commands began and ended them, sorted by time.
     var closedSegments: [Segment] = []
     /// The times of commands and items; `nil` once the session is deleted.
-    var presence: Presence?
+    var presence: SessionUse?
     /// Set once a session without an `end` is saved: its last segment ends with its last item.
     var openEnd: OpenEnd?
     /// The ends of laps; each begins the next lap.
@@ -123,7 +123,7 @@ package struct Session: Codable, Equatable, Sendable {
         status = .unfinished(
             isLive && countdownEnd > now ? .preparing(until: countdownEnd) : .active(since: countdownEnd))
         lastTransition = countdownEnd
-        presence = Presence(at)
+        presence = SessionUse(at)
         planned = start.definition.map { PlannedWorkout(SessionPlan($0), start: countdownEnd) }
         guard isLive, mode == .watch else { return }
         if allowsWatch { watchAwaitedUntil = now + Self.watchTimeout } else { mode = .phone }
@@ -194,6 +194,8 @@ extension Session {
         if let since = openSince { segments.append(Segment(start: since, end: nil)) }
         return presence?.withoutSilences(segments, limit: segmentLimit) ?? segments
     }
+
+    var lapLimit: Int { planned == nil ? Self.lapLimit : Self.plannedLapLimit }
 
     /// The maximum number of segments, besides the last one.
     var segmentLimit: Int { planned == nil ? Self.segmentLimit : Self.plannedSegmentLimit }

@@ -20,19 +20,21 @@ package enum SessionAction: Equatable, Sendable {
 
     package static let streamLimit = 64
 
-    package var name: String {
+    package var name: String { kind.rawValue }
+
+    package var kind: Kind {
         switch self {
-        case .start: "start"
-        case .deviceReady: "deviceReady"
-        case .pause: "pause"
-        case .resume: "resume"
-        case .lap: "lap"
-        case .suspend: "suspend"
-        case .end: "end"
-        case .discard: "discard"
-        case .recover: "recover"
-        case .update: "update"
-        case .plan(let action): action.name
+        case .start: .start
+        case .deviceReady: .deviceReady
+        case .pause: .pause
+        case .resume: .resume
+        case .lap: .lap
+        case .suspend: .suspend
+        case .end: .end
+        case .discard: .discard
+        case .recover: .recover
+        case .update: .update
+        case .plan(let action): action.kind
         }
     }
 }

@@ -1,14 +1,12 @@
-/// The published statuses of a session. `idle` means that the user has no session.
-package enum SessionStatus: String, Codable, CaseIterable, Sendable {
-    case preparing, active, paused, suspended, saving, completed, canceled, deleted
-}
-
 /// The state of a session as session-engine publishes it for all other services.
 package struct SessionState: Codable, Equatable, Sendable {
     package var session: SessionID
     package var user: User
     package var revision: Int64
     package var status: SessionStatus
+    /// The types of the commands that change the session now; absent if there are none. They are strings because an
+    /// engine of a later version may name others.
+    package var allowed: [String]?
     /// Whether the time of `start` was close to the engine's clock; absent for a recording.
     package var isLive: Bool?
     /// Whether the completed session was over when it arrived and its record is complete. Its results are then retained
@@ -48,6 +46,9 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var streams: [StreamName: Int]
 
     package var key: SessionKey { SessionKey(user, session) }
+
+    /// Whether a command of this kind changes the session now.
+    package func allows(_ kind: SessionAction.Kind) -> Bool { allowed?.contains(kind.rawValue) ?? false }
 }
 
 extension Session {
@@ -70,9 +71,11 @@ extension Session {
         case .deleted(let reason): endReason = reason?.rawValue
         case .unfinished: break
         }
+        let allowed = allowed.map(\.rawValue)
         let lastEvent = isUnfinished ? lastActiveAt : nil
         return SessionState(
             session: key.session, user: key.user, revision: revision, status: statusName,
+            allowed: allowed.isEmpty ? nil : allowed,
             isLive: isLive ? true : nil, isPast: statusName == .completed ? isPast : nil, activity: activity,
             environment: environment, name: name,
             symbol: activity.symbol(environment),

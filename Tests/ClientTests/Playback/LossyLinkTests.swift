@@ -91,7 +91,7 @@ import Workouts
     private func play(_ random: inout SeededRandom, restores: Int) {
         let items = samples(Int.random(in: 1...4_000, using: &random))
         var sent = 0
-        var stream = ItemStream<Sample>()
+        var stream = ItemSender<Sample>()
         var receiver = Receiver()
         receiver.defers = true
         var now = Moment(Timestamp(seconds: 1_700_000_000))
@@ -153,7 +153,7 @@ import Workouts
     func `late, repeated and unordered acknowledgements never send items again`(run: Int) {
         var random = SeededRandom("acknowledgements late, repeated and out of order, run \(run)")
         let items = samples(Int.random(in: 1_000...4_000, using: &random))
-        var stream = ItemStream<Sample>()
+        var stream = ItemSender<Sample>()
         var receiver = Receiver()
         var acks: [(due: Moment, ack: Ack, epoch: Int64)] = []
         var now = Moment(Timestamp(seconds: 1_700_000_000))

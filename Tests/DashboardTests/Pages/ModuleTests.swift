@@ -72,7 +72,7 @@ struct ModuleTests {
     ]
 
     @Test
-    func `the modules that a page loads take at most 36 KB compressed`() async throws {
+    func `the modules that a page loads take at most 36 KiB compressed`() async throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.modules, includingPropertiesForKeys: nil)
         var sizes: [String: Int] = [:]
         for file in files {
@@ -85,7 +85,7 @@ struct ModuleTests {
         let shared = sizes.filter { name, _ in !Self.ofPages.values.contains { $0.contains(name) } }.values.reduce(0, +)
         #expect(shared > 0)
         for (page, names) in Self.ofPages {
-            #expect(try names.map { try #require(sizes[$0]) }.reduce(shared, +) <= 36_000, "\(page)")
+            #expect(try names.map { try #require(sizes[$0]) }.reduce(shared, +) <= 36 * 1_024, "\(page)")
         }
     }
 

@@ -46,6 +46,18 @@ def track(count):
     return points
 
 
+ALLOWED = {
+    "preparing": ["deviceReady", "discard", "update"],
+    "active": ["deviceReady", "pause", "lap", "suspend", "end", "discard", "update"],
+    "paused": ["deviceReady", "resume", "suspend", "end", "discard", "update"],
+    "suspended": ["deviceReady", "resume", "end", "discard", "update"],
+    "saving": ["update"],
+    "completed": ["update"],
+    "canceled": ["recover"],
+    "deleted": [],
+}
+
+
 def state(user, now, activity="running", **changes):
     names = {"running": "Outdoor Running", "cycling": "Outdoor Cycling", "swimming": "Outdoor Swimming"}
     start = now - 2530
@@ -54,6 +66,7 @@ def state(user, now, activity="running", **changes):
         "user": user,
         "revision": int(now * 1000),
         "status": "active",
+        "allowed": ALLOWED[changes.get("status", "active")],
         "activity": activity,
         "environment": "outdoor",
         "name": names.get(activity, "Upper Body A"),

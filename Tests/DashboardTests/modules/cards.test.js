@@ -73,7 +73,8 @@ test("yesterday's, canceled and deleted workouts have no card, nor has one that 
 
 test("one's own canceled workouts stay at hand, the newest first, without canceled countdowns", () => {
   const event = (/** @type {number} */ number, changes = {}, user = "anna", status = "canceled") => {
-    const [name, {payload}] = state(user, status, {revision: now * 1000 + number, ...changes});
+    const allowed = status === "canceled" ? ["recover"] : undefined;
+    const [name, {payload}] = state(user, status, {revision: now * 1000 + number, allowed, ...changes});
     return [name, {user, session: sessionOf(user, number), payload}];
   };
   const all = people(event(1), event(2, {endReason: "expired", activity: "traditionalStrength", name: "Upper Body A"}),

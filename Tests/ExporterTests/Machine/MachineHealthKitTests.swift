@@ -6,10 +6,10 @@ import Workouts
 
 /// A device writes to HealthKit: the phone on request, or the watch by itself.
 struct MachineHealthKitTests {
-    private var run = MachineRun()
+    private var run = ExportMachineRun()
 
     private mutating func finish(_ revision: Int64, mode: Mode = .phone) {
-        run.receive(MachineRun.workout(revision, mode: mode), targets: [])
+        run.receive(ExportMachineRun.workout(revision, mode: mode), targets: [])
         run.pass(1)
     }
 
@@ -19,7 +19,7 @@ struct MachineHealthKitTests {
         finish(7)
         let status = run.status(.healthKit)
         #expect(status?.status == .exporting && status?.mode == .phone && status?.workout == 7)
-        #expect(status?.healthKit == HealthKitWorkout(MachineRun.workout(7)))
+        #expect(status?.healthKit == HealthKitWorkout(ExportMachineRun.workout(7)))
         #expect(run.begin().isEmpty)
         #expect(run.result(7)?.ok == true)
         #expect(run.status(.healthKit)?.status == .done && run.status(.healthKit)?.healthKit == nil)
@@ -97,7 +97,7 @@ struct MachineHealthKitTests {
         let status = try #require(run.status(.healthKit))
         #expect(status.status == .exporting && status.mode == .phone && status.reason?.contains("watch") == true)
         let workout = try #require(status.healthKit)
-        #expect(workout.metadata.syncIdentifier == "\(MachineRun.key)" && workout.metadata.syncVersion == 8)
+        #expect(workout.metadata.syncIdentifier == "\(ExportMachineRun.key)" && workout.metadata.syncVersion == 8)
         #expect(workout.startDate < workout.endDate)
         run.pass(47 * 3_600)
         #expect(run.status(.healthKit)?.status == .exporting)
@@ -216,7 +216,7 @@ struct MachineHealthKitTests {
 
     @Test mutating func `a result without a request is refused`() {
         #expect(run.result(7)?.error?.code == "session_not_found")
-        run.receive(MachineRun.workout(7))
+        run.receive(ExportMachineRun.workout(7))
         #expect(run.result(7, target: .folder)?.error?.code == "invalid_command")
         #expect(run.result(8)?.error?.code == "invalid_command")
         #expect(run.status(.folder)?.status == .pending)

@@ -6,11 +6,11 @@ import Workouts
 
 /// Retained statuses, their expiry, and deleted sessions.
 struct MachineRetainedTests {
-    private var run = MachineRun()
-    private let key = MachineRun.key
+    private var run = ExportMachineRun()
+    private let key = ExportMachineRun.key
 
     private mutating func export(_ revision: Int64, files: [String] = []) {
-        run.receive(MachineRun.workout(revision), targets: [.folder])
+        run.receive(ExportMachineRun.workout(revision), targets: [.folder])
         for work in run.begin() {
             run.write(files)
             run.end(work, .delivered(files: files))
@@ -58,7 +58,7 @@ struct MachineRetainedTests {
         #expect(run.status(.folder) == nil && run.status(.healthKit) == nil && run.machine.entries.isEmpty)
         run.crash()
         #expect(run.machine.entries.isEmpty && run.disk[key] != nil)
-        run.receive(MachineRun.workout(7))
+        run.receive(ExportMachineRun.workout(7))
         #expect(run.begin().isEmpty)
         run.see(5, .folder)
         #expect(run.status(.folder) == nil)
@@ -67,7 +67,7 @@ struct MachineRetainedTests {
     }
 
     @Test mutating func `a session with an open export never expires`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         for _ in 0..<20 {
             run.end(try #require(run.begin().first), .failed("500"))
             run.pass(21_600)
@@ -77,11 +77,11 @@ struct MachineRetainedTests {
 
     @Test mutating func `a deleted session leaves nothing behind and does not return`() {
         export(7, files: ["anna/a.fit"])
-        run.receive(MachineRun.workout(8), targets: [.folder])
+        run.receive(ExportMachineRun.workout(8), targets: [.folder])
         run.write(["anna/b.fit"])
         run.delete()
         #expect(run.disk.isEmpty && run.files.isEmpty && run.retained[key]?.isEmpty == true)
-        run.receive(MachineRun.workout(9))
+        run.receive(ExportMachineRun.workout(9))
         #expect(run.disk.isEmpty && run.machine.entries.isEmpty && run.begin().isEmpty)
         #expect(run.request(.folder)?.error?.code == "session_not_found")
         run.see(5, .folder)
@@ -89,7 +89,7 @@ struct MachineRetainedTests {
     }
 
     @Test mutating func `files written during the deletion are removed after the delivery`() throws {
-        run.receive(MachineRun.workout(7), targets: [.folder])
+        run.receive(ExportMachineRun.workout(7), targets: [.folder])
         let work = try #require(run.begin().first)
         run.delete()
         run.write(["anna/a.fit"])

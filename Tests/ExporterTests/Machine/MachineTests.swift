@@ -7,11 +7,11 @@ import Workouts
 
 /// Exports that the exporter performs itself: files and uploads.
 struct MachineTests {
-    private var run = MachineRun()
-    private let key = MachineRun.key
+    private var run = ExportMachineRun()
+    private let key = ExportMachineRun.key
 
     @Test mutating func `a finished workout is collected once and delivered to each target`() throws {
-        run.receive(MachineRun.workout(7))
+        run.receive(ExportMachineRun.workout(7))
         #expect(run.status(.folder)?.status == .pending)
         let works = run.begin()
         let work = try #require(works.first)
@@ -28,10 +28,10 @@ struct MachineTests {
     }
 
     @Test mutating func `an incomplete workout waits ten minutes for a newer one`() {
-        run.receive(MachineRun.workout(7, isIncomplete: true))
+        run.receive(ExportMachineRun.workout(7, isIncomplete: true))
         run.pass(599)
         #expect(run.begin().isEmpty && run.status(.healthKit)?.status == .pending)
-        run.receive(MachineRun.workout(8, isIncomplete: true))
+        run.receive(ExportMachineRun.workout(8, isIncomplete: true))
         run.pass(599)
         #expect(run.begin().isEmpty)
         run.pass(1)
@@ -39,23 +39,23 @@ struct MachineTests {
     }
 
     @Test mutating func `a complete workout is exported at once`() {
-        run.receive(MachineRun.workout(7, isIncomplete: true))
-        run.receive(MachineRun.workout(8))
+        run.receive(ExportMachineRun.workout(7, isIncomplete: true))
+        run.receive(ExportMachineRun.workout(8))
         #expect(run.begin().map(\.workout) == [8])
     }
 
     @Test(arguments: [7, 6]) mutating func `the same revision and a lower one change nothing`(revision: Int64) {
-        run.receive(MachineRun.workout(7))
+        run.receive(ExportMachineRun.workout(7))
         for work in run.begin() { run.end(work, .delivered()) }
         let before = run.published.count
         run.pass(60)
         let after = run.published.count
-        run.receive(MachineRun.workout(revision))
+        run.receive(ExportMachineRun.workout(revision))
         #expect(before < after && run.published.count == after && run.begin().isEmpty)
     }
 
     @Test mutating func `a failed export is retried after a minute, doubling to six hours, without limit`() throws {
-        run.receive(MachineRun.workout(7), targets: [.folder])
+        run.receive(ExportMachineRun.workout(7), targets: [.folder])
         var waits: [Double] = []
         for attempt in 1...12 {
             let work = try #require(run.begin().first)
@@ -75,13 +75,13 @@ struct MachineTests {
     mutating func `a target's Retry-After counts between the backoff and a day`(asked: Double, given: Double)
         throws
     {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         run.end(try #require(run.begin().first), .failed("busy", retryAfter: asked))
         #expect(run.status(.upload)?.nextAttemptAt == run.now + given)
     }
 
     @Test mutating func `a refused export has failed and is not retried`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         run.end(try #require(run.begin().first), .refused("401 Unauthorized"))
         #expect(run.status(.upload)?.status == .failed && run.status(.upload)?.reason == "401 Unauthorized")
         run.pass(40 * 3_600)
@@ -89,36 +89,36 @@ struct MachineTests {
     }
 
     @Test mutating func `a failed export begins again on request and for a newer workout`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         run.end(try #require(run.begin().first), .refused("413"))
         #expect(run.request(.upload)?.ok == true)
         run.end(try #require(run.begin().first), .refused("413"))
         #expect(run.status(.upload)?.attempts == 1)
-        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.receive(ExportMachineRun.workout(8), targets: [.upload])
         let work = try #require(run.begin().first)
         #expect(work.workout == 8 && work.destinations.map(\.idempotencyKey) == ["\(key)/upload"])
     }
 
     @Test(arguments: [Target.folder, .sessionFolder])
     mutating func `a newer workout goes to every target that replaces`(target: Target) throws {
-        run.receive(MachineRun.workout(7), targets: [target])
+        run.receive(ExportMachineRun.workout(7), targets: [target])
         run.end(try #require(run.begin().first), .delivered(files: ["anna/a.fit", "anna/a.tcx"]))
-        run.receive(MachineRun.workout(8), targets: [target])
+        run.receive(ExportMachineRun.workout(8), targets: [target])
         run.end(try #require(run.begin().first), .delivered(files: ["anna/a.tcx", "anna/b.fit"]))
         #expect(run.status(target)?.files == ["anna/a.tcx", "anna/b.fit"] && run.status(target)?.workout == 8)
     }
 
     @Test mutating func `an export to a target that this version does not have ends with its refusal`() throws {
-        run.receive(MachineRun.workout(7), targets: [Target("elsewhere")!])
+        run.receive(ExportMachineRun.workout(7), targets: [Target("elsewhere")!])
         let work = try #require(run.begin().first)
         run.end(work, .refused("not configured"))
         #expect(run.status(Target("elsewhere")!)?.status == .failed && run.machine.waiting.isEmpty)
     }
 
     @Test mutating func `the outcome of an older workout counts for that workout only`() throws {
-        run.receive(MachineRun.workout(7))
+        run.receive(ExportMachineRun.workout(7))
         let old = try #require(run.begin().first)
-        run.receive(MachineRun.workout(8))
+        run.receive(ExportMachineRun.workout(8))
         #expect(run.begin().isEmpty)
         run.end(old, .delivered())
         #expect(run.status(.upload)?.status == .done && run.status(.upload)?.workout == 7)
@@ -130,7 +130,7 @@ struct MachineTests {
     }
 
     @Test mutating func `an outcome from before a hand-over does not end the delivery begun after it`() throws {
-        run.receive(MachineRun.workout(7))
+        run.receive(ExportMachineRun.workout(7))
         let old = try #require(run.begin().first)
         run.crash()
         let new = try #require(run.begin().first)
@@ -141,24 +141,24 @@ struct MachineTests {
     }
 
     @Test mutating func `a refusal of an older workout does not stop the newer one`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         let old = try #require(run.begin().first)
-        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.receive(ExportMachineRun.workout(8), targets: [.upload])
         run.end(old, .refused("413"))
         #expect(run.begin().map(\.workout) == [8])
     }
 
     @Test mutating func `a newer workout does not end the backoff`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         run.end(try #require(run.begin().first), .failed("500"))
-        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.receive(ExportMachineRun.workout(8), targets: [.upload])
         #expect(run.begin().isEmpty)
         run.pass(60)
         #expect(run.begin().map(\.workout) == [8])
     }
 
     @Test mutating func `after a crash an interrupted delivery is due at once and keeps its attempts`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         run.end(try #require(run.begin().first), .failed("500"))
         run.pass(60)
         let first = try #require(run.begin().first)
@@ -177,7 +177,7 @@ struct MachineTests {
             SessionKey(User("bert")!, session(4)),
         ]
         for key in keys {
-            run.receive(MachineRun.workout(7, of: key), targets: [.folder])
+            run.receive(ExportMachineRun.workout(7, of: key), targets: [.folder])
             run.pass(1)
         }
         #expect(run.begin(room: 2).map(\.key) == [keys[0], keys[3]])
@@ -187,7 +187,7 @@ struct MachineTests {
     }
 
     @Test mutating func `an upload without room delays no files and begins when there is room`() {
-        run.receive(MachineRun.workout(7))
+        run.receive(ExportMachineRun.workout(7))
         let first = run.begin(uploads: 0)
         #expect(first.map { $0.destinations.map(\.target) } == [[.folder]])
         #expect(run.status(.upload)?.status == .pending)
@@ -197,7 +197,7 @@ struct MachineTests {
     }
 
     @Test mutating func `a wall clock that steps backwards delays nothing`() {
-        run.receive(MachineRun.workout(7), targets: [.folder])
+        run.receive(ExportMachineRun.workout(7), targets: [.folder])
         run.step(by: -365 * 86_400)
         let work = run.begin()
         #expect(work.count == 1)
@@ -211,7 +211,7 @@ struct MachineTests {
 
     @Test mutating func `a stored attempt is at most its own backoff ahead, although the wall clock stepped backwards`()
     {
-        run.receive(MachineRun.workout(7, isIncomplete: true), targets: [.folder])
+        run.receive(ExportMachineRun.workout(7, isIncomplete: true), targets: [.folder])
         run.step(by: -365 * 86_400)
         run.crash()
         run.pass(ExporterMachine.incompleteDelay - 1)

@@ -6,8 +6,8 @@ import Workouts
 
 /// An upload happens once, under a key that makes a repetition harmless.
 struct MachineUploadTests {
-    private var run = MachineRun()
-    private let key = MachineRun.key
+    private var run = ExportMachineRun()
+    private let key = ExportMachineRun.key
 
     private mutating func send(_ delivery: Delivery = .delivered()) throws -> String {
         let work = try #require(run.begin().first)
@@ -16,22 +16,22 @@ struct MachineUploadTests {
     }
 
     @Test mutating func `a later workout is uploaded on request only, under a new key`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         #expect(try send() == "\(key)/upload")
-        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.receive(ExportMachineRun.workout(8), targets: [.upload])
         #expect(run.begin().isEmpty && run.status(.upload)?.workout == 7)
         run.request(.upload)
         #expect(run.status(.upload)?.status == .pending && run.status(.upload)?.workout == 8)
         let again = try send()
         #expect(again.hasPrefix("\(key)/upload/"))
         #expect(run.status(.upload)?.status == .done)
-        run.receive(MachineRun.workout(9), targets: [.upload])
+        run.receive(ExportMachineRun.workout(9), targets: [.upload])
         run.crash()
         #expect(run.begin().isEmpty)
     }
 
     @Test mutating func `each request after a delivery has a new key, also for the same workout`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         var keys = [try send()]
         for _ in 0..<3 {
             run.request(.upload)
@@ -42,9 +42,9 @@ struct MachineUploadTests {
     }
 
     @Test mutating func `until the first delivery the newest workout is sent under one key`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         let first = try send(.failed("timed out"))
-        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.receive(ExportMachineRun.workout(8), targets: [.upload])
         run.pass(60)
         run.crash()
         let work = try #require(run.begin().first)
@@ -52,12 +52,12 @@ struct MachineUploadTests {
     }
 
     @Test mutating func `the key of a repeated upload stays until its delivery`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         _ = try send()
         run.request(.upload)
         let again = try send(.failed("500"))
         #expect(again != "\(key)/upload")
-        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.receive(ExportMachineRun.workout(8), targets: [.upload])
         run.request(.upload)
         run.crash()
         #expect(try send(.refused("401")) == again)
@@ -68,7 +68,7 @@ struct MachineUploadTests {
     }
 
     @Test mutating func `a request during a delivery sends nothing twice`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         let work = try #require(run.begin().first)
         #expect(run.request(.upload)?.ok == true)
         run.end(work, .delivered())
@@ -76,9 +76,9 @@ struct MachineUploadTests {
     }
 
     @Test mutating func `a request during the delivery of an older workout sends the newer one after it`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         let work = try #require(run.begin().first)
-        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.receive(ExportMachineRun.workout(8), targets: [.upload])
         run.request(.upload)
         run.end(work, .delivered())
         let again = try #require(run.begin().first)
@@ -91,12 +91,12 @@ struct MachineUploadTests {
     mutating func `a request during a repeated upload of an older workout sends the newer one after it, once`(
         ending: Delivery
     ) throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         var keys = [try send()]
         run.request(.upload)
         let older = try #require(run.begin().first)
         keys += older.destinations.map(\.idempotencyKey)
-        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.receive(ExportMachineRun.workout(8), targets: [.upload])
         for _ in 0..<2 { #expect(run.request(.upload)?.ok == true) }
         run.end(older, ending)
         run.pass(60)
@@ -108,9 +108,9 @@ struct MachineUploadTests {
     }
 
     @Test mutating func `a request during a failing delivery of an older workout sends the newer one once`() throws {
-        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7), targets: [.upload])
         let work = try #require(run.begin().first)
-        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.receive(ExportMachineRun.workout(8), targets: [.upload])
         run.request(.upload)
         run.end(work, .failed("500"))
         run.pass(60)
@@ -119,7 +119,7 @@ struct MachineUploadTests {
     }
 
     @Test mutating func `a request ends the backoff`() throws {
-        run.receive(MachineRun.workout(7, isIncomplete: true), targets: [.upload])
+        run.receive(ExportMachineRun.workout(7, isIncomplete: true), targets: [.upload])
         run.request(.upload)
         #expect(try send(.failed("500")) == "\(key)/upload")
         run.request(.upload)
@@ -127,7 +127,7 @@ struct MachineUploadTests {
     }
 
     @Test mutating func `a repeated request gets a reply and is performed once, also over a crash`() throws {
-        run.receive(MachineRun.workout(7))
+        run.receive(ExportMachineRun.workout(7))
         for work in run.begin() { run.end(work, .delivered()) }
         let id = CommandID("6f9619ff-8b86-4011-b42d-00c04fc964aa")!
         #expect(run.request(nil, id: id)?.ok == true)
@@ -142,7 +142,7 @@ struct MachineUploadTests {
 
     @Test mutating func `a request for an unknown session or target is refused and changes nothing`() {
         #expect(run.request(.upload)?.error?.code == "session_not_found")
-        run.receive(MachineRun.workout(7), targets: [.folder])
+        run.receive(ExportMachineRun.workout(7), targets: [.folder])
         #expect(run.request(.upload, targets: [.folder])?.error?.code == "invalid_command")
         #expect(run.status(.upload) == nil)
         let refusal = run.request(Target("elsewhere")!)?.error
@@ -152,7 +152,7 @@ struct MachineUploadTests {
     }
 
     @Test mutating func `a newly configured target takes older workouts on request`() throws {
-        run.receive(MachineRun.workout(7), targets: [.folder])
+        run.receive(ExportMachineRun.workout(7), targets: [.folder])
         for work in run.begin() { run.end(work, .delivered()) }
         #expect(run.request(.upload)?.ok == true)
         #expect(try send() == "\(key)/upload")

@@ -9,7 +9,7 @@ import Workouts
 /// Workouts in any order and any number, targets that fail at random, devices with and without results, and a process that
 /// is killed at any time.
 struct MachineWorld {
-    private(set) var run = MachineRun()
+    private(set) var run = ExportMachineRun()
     /// The revisions of each session's workout, as the engine published them.
     private var published: [SessionKey: [WorkoutRecord]] = [:]
     /// The newest revision that the service has stored.
@@ -72,7 +72,7 @@ struct MachineWorld {
     private mutating func publish(_ key: SessionKey, _ random: inout SeededRandom) {
         guard !deleted.contains(key) else { return }
         let revision = (published[key]?.last?.revision ?? 0) + Int64.random(in: 1...3, using: &random)
-        let workout = MachineRun.workout(
+        let workout = ExportMachineRun.workout(
             revision, of: key, mode: Bool.random(using: &random) ? .phone : .watch,
             isIncomplete: Int.random(in: 0..<3, using: &random) == 0)
         published[key, default: []].append(workout)
@@ -164,7 +164,7 @@ struct MachineWorld {
         for (work, destination) in underway where Bool.random(using: &random) { bring(work, destination) }
         let doomed = underway.randomElement(using: &random)
         underway = []
-        if let fate = MachineRun.Fate.allCases.randomElement(using: &random), let (work, destination) = doomed {
+        if let fate = ExportMachineRun.Fate.allCases.randomElement(using: &random), let (work, destination) = doomed {
             let files = bring(work, destination)
             run.die(fate) { $0.end(work, destination.target, .delivered(files: files)) }
         } else {

@@ -6,7 +6,7 @@ import Workouts
 
 /// The workout that a companion app writes to HealthKit.
 struct HealthKitWorkoutTests {
-    private var workout = MachineRun.workout(7)
+    private var workout = ExportMachineRun.workout(7)
 
     private func value(_ identifier: String, _ statistic: HealthKitWorkout.Quantity.Statistic) -> String? {
         let found = HealthKitWorkout(workout).quantities.first {
@@ -89,7 +89,9 @@ struct HealthKitWorkoutTests {
             humidity: 0.75, condition: .clear, provider: "none", attribution: WeatherAttribution(text: "", url: ""))
         let metadata = HealthKitWorkout(workout).metadata
         #expect(metadata.isIndoor && metadata.timeZone == "Europe/Berlin" && metadata.syncVersion == 7)
-        #expect(metadata.externalUUID == "\(MachineRun.key.session)" && metadata.syncIdentifier == "\(MachineRun.key)")
+        #expect(
+            metadata.externalUUID == "\(ExportMachineRun.key.session)"
+                && metadata.syncIdentifier == "\(ExportMachineRun.key)")
         #expect(metadata.elevationAscended == .init(12.5, unit: "m"))
         #expect(metadata.weatherTemperature == .init(-3.5, unit: "degC"))
         #expect(metadata.weatherHumidity == .init(75, unit: "%"))

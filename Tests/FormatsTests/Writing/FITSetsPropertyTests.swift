@@ -23,7 +23,7 @@ struct FITSetsPropertyTests {
             pauses += workout.segments.count - 1
 
             for (set, original) in zip(written, performed) {
-                expectSame(set, original, from: PlannedRun.begin, "round \(round)")
+                expectSame(set, original, from: PlannedRecording.begin, "round \(round)")
             }
             let session = try #require(messages.first { $0.global == FITProfile.Session.global })
             let elapsed = try #require(session.number(FITProfile.Session.elapsedTime))

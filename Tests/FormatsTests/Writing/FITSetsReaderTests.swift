@@ -21,9 +21,9 @@ struct FITSetsReaderTests {
     }
 
     @Test func `sets find the titles of their exercises, and categories are read as their names`() async throws {
-        let read = try await read(PlannedRun.strengthDone())
+        let read = try await read(PlannedRecording.strengthDone())
         // All times are rounded to whole seconds, including the start.
-        let start = PlannedRun.begin.seconds + 0.75
+        let start = PlannedRecording.begin.seconds + 0.75
         for reader in Self.readers {
             let summary = try #require(read[reader])
             let active = summary.sets.filter { $0.kind == "active" }
@@ -42,7 +42,7 @@ struct FITSetsReaderTests {
     }
 
     @Test func `each category is read as its name`() async throws {
-        let run = PlannedRun(
+        let run = PlannedRecording(
             WorkoutDefinition(
                 timer: TimerConfiguration(.interval, work: 10, rounds: ExerciseCategory.allCases.count),
                 sections: [
@@ -57,10 +57,12 @@ struct FITSetsReaderTests {
         }
     }
 
-    @Test(arguments: [PlannedRun.strength, PlannedRun.emom, PlannedRun.amrap, PlannedRun.intervals])
+    @Test(arguments: [
+        PlannedRecording.strength, PlannedRecording.emom, PlannedRecording.amrap, PlannedRecording.intervals,
+    ])
     func `every reader reads a workout without measurements`(definition: String) async throws {
-        var run = try PlannedRun(definition)
-        try run.complete(definition == PlannedRun.intervals ? "fast" : nil, at: 30)
+        var run = try PlannedRecording(definition)
+        try run.complete(definition == PlannedRecording.intervals ? "fast" : nil, at: 30)
         try run.pause(40...50)
         let exported = try run.ended(at: 100)
         let read = try await read(exported)

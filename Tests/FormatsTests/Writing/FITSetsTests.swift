@@ -16,7 +16,7 @@ struct FITSetsTests {
     @Test func `the file has the performed sets and rests, without pauses, and swapped exercises by name`()
         throws
     {
-        let sets = try sets(PlannedRun.strengthDone())
+        let sets = try sets(PlannedRecording.strengthDone())
         #expect(
             sets == [
                 .active(0...40, 40, "Back squat", 28, repetitions: 5, weight: 100), .rest(40...100, 60),
@@ -28,7 +28,7 @@ struct FITSetsTests {
     }
 
     @Test func `an emom has a set for each of its minutes, reported or not`() throws {
-        var run = try PlannedRun(PlannedRun.emom)
+        var run = try PlannedRecording(PlannedRecording.emom)
         try run.complete(at: 30, repetitions: 13)
         try run.pause(70...80)
         try run.complete(at: 110)
@@ -42,7 +42,7 @@ struct FITSetsTests {
     }
 
     @Test func `an amrap has the sets of its rounds, each exercise under one name`() throws {
-        var run = try PlannedRun(PlannedRun.amrap)
+        var run = try PlannedRecording(PlannedRecording.amrap)
         for (index, offset) in [20.0, 45, 70, 100, 130].enumerated() {
             try run.complete(at: offset, repetitions: index == 4 ? 3 : nil)
         }
@@ -60,7 +60,7 @@ struct FITSetsTests {
     }
 
     @Test func `an interval run has its warm-up, work, rests and cool-down`() throws {
-        let exported = try PlannedRun(PlannedRun.intervals).ended(at: 1_000)
+        let exported = try PlannedRecording(PlannedRecording.intervals).ended(at: 1_000)
         let sets = try sets(exported)
         #expect(
             sets == [
@@ -72,7 +72,7 @@ struct FITSetsTests {
     }
 
     @Test func `an exercise that is swapped and swapped back keeps its title`() throws {
-        var run = try PlannedRun(PlannedRun.strength)
+        var run = try PlannedRecording(PlannedRecording.strength)
         try run.complete(at: 40)
         try run.at(50, .plan(.swapExercise(item: "squat", alternative: "Goblet squat")))
         try run.complete(at: 120)
@@ -85,7 +85,7 @@ struct FITSetsTests {
     }
 
     @Test func `titles precede the sets, and each set follows earlier messages`() throws {
-        var run = try PlannedRun(PlannedRun.strength)
+        var run = try PlannedRecording(PlannedRecording.strength)
         try run.complete(at: 40)
         try run.pause(40...60)
         try run.at(70, .lap)
@@ -94,7 +94,7 @@ struct FITSetsTests {
         exported = ExportedWorkout(
             workout: exported.workout,
             series: Series(
-                times: [39, 40, 60, 129, 130].map { PlannedRun.begin + $0 },
+                times: [39, 40, 60, 129, 130].map { PlannedRecording.begin + $0 },
                 columns: [.init(quantity: .heartRate, values: [100, 101, 102, 103, 104])]),
             track: Track(times: [], columns: []))
         let messages = try written(exported)
@@ -110,7 +110,7 @@ struct FITSetsTests {
 
     @Test func `exercises of one category, and those without one, have different numbers`() throws {
         typealias Title = FITProfile.ExerciseTitle
-        let titles = try written(PlannedRun.strengthDone()).filter { $0.global == Title.global }
+        let titles = try written(PlannedRecording.strengthDone()).filter { $0.global == Title.global }
         #expect(titles.map { $0.integer(Title.category) } == [28, 65_534, 28, 65_534, 19])
         #expect(
             titles.map { $0.text(Title.text) } == [
@@ -124,7 +124,7 @@ struct FITSetsTests {
     }
 
     @Test func `the sport is that of the activity, and sets do not change the totals`() throws {
-        let activity = try FITActivity(try FITFile(FITExport.bytes(of: PlannedRun.strengthDone())))
+        let activity = try FITActivity(try FITFile(FITExport.bytes(of: PlannedRecording.strengthDone())))
         #expect(activity.session.sport == .training && activity.session.subSport == .strength)
         #expect(activity.session.elapsedTime == 380 && activity.session.timerTime == 360)
         #expect(activity.laps.map(\.timerTime) == [360])
@@ -132,14 +132,15 @@ struct FITSetsTests {
 
     @Test func `a workout without a performed plan has no sets`() throws {
         for exported in [
-            try PlannedRun(PlannedRun.strength).ended(at: 60), FITWorkout.invented(segments: [0...60]).exported(),
+            try PlannedRecording(PlannedRecording.strength).ended(at: 60),
+            FITWorkout.invented(segments: [0...60]).exported(),
         ] {
             #expect(try written(exported).allSatisfy { $0.global != 225 && $0.global != 264 })
         }
     }
 
     @Test func `a plan with the progress of another gives a file without sets`() throws {
-        let sound = try PlannedRun.strengthDone().workout
+        let sound = try PlannedRecording.strengthDone().workout
         func sets(_ change: (inout WorkoutRecord) -> Void) throws -> Int {
             var record = sound
             change(&record)
@@ -150,7 +151,7 @@ struct FITSetsTests {
         #expect(try sets { _ in } == 9)
         #expect(try sets { $0.plan = nil } == 0)
         #expect(try sets { $0.progress = nil } == 0)
-        let other = try PlannedRun(PlannedRun.emom).ended(at: 60).workout
+        let other = try PlannedRecording(PlannedRecording.emom).ended(at: 60).workout
         #expect(try sets { $0.plan = other.plan } == 0)
         #expect(try sets { $0.segments.reverse() } == 0)
         #expect(try sets { $0.segments[1].end = Timestamp(microseconds: .max) } == 0)

@@ -14,7 +14,7 @@ struct PlannedFormatsTests {
     }
 
     @Test func `JSON has plan, progress and rounds as they are on the bus`() throws {
-        var run = try PlannedRun(PlannedRun.amrap)
+        var run = try PlannedRecording(PlannedRecording.amrap)
         for offset in [20.0, 45, 70, 100, 130] { try run.complete(at: offset) }
         let exported = try run.ended(at: 300)
         let file = try JSONDecoder().decode(File.self, from: Data(JSONExport.bytes(of: exported)))
@@ -25,12 +25,12 @@ struct PlannedFormatsTests {
     }
 
     @Test func `CSV has its header alone`() throws {
-        let text = String(decoding: CSVExport.bytes(of: try PlannedRun.strengthDone()), as: UTF8.self)
+        let text = String(decoding: CSVExport.bytes(of: try PlannedRecording.strengthDone()), as: UTF8.self)
         #expect(text.hasPrefix("time,") && text.hasSuffix("\r\n") && text.split(separator: "\r\n").count == 1)
     }
 
     @Test func `TCX has one lap, with a track before and after the pause`() async throws {
-        let bytes = TCXExport.bytes(of: try PlannedRun.strengthDone())
+        let bytes = TCXExport.bytes(of: try PlannedRecording.strengthDone())
         #expect(try await XMLSchema.tcx.validate(bytes) == "")
         let text = try XMLText(bytes)
         #expect(try text.attributes("Sport", of: "Activity") == ["Other"])
@@ -40,16 +40,18 @@ struct PlannedFormatsTests {
     }
 
     @Test func `GPX has its name and a track without points`() async throws {
-        let bytes = GPXExport.bytes(of: try PlannedRun.strengthDone())
+        let bytes = GPXExport.bytes(of: try PlannedRecording.strengthDone())
         #expect(try await XMLSchema.gpx.validate(bytes) == "")
         let text = try XMLText(bytes)
         #expect(try text.texts("trk/name") == ["Legs"])
         #expect(try text.elements("trkpt").isEmpty)
     }
 
-    @Test(arguments: [PlannedRun.strength, PlannedRun.emom, PlannedRun.amrap, PlannedRun.intervals])
+    @Test(arguments: [
+        PlannedRecording.strength, PlannedRecording.emom, PlannedRecording.amrap, PlannedRecording.intervals,
+    ])
     func `a replay of FIT and TCX has the same activity and segments`(definition: String) throws {
-        var run = try PlannedRun(definition)
+        var run = try PlannedRecording(definition)
         try run.pause(40...60)
         let exported = try run.ended(at: 200)
         let fit = Recording(try FITActivity(try FITFile(FITExport.bytes(of: exported))))

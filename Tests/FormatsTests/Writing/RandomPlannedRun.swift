@@ -8,7 +8,7 @@ extension SeededRandom {
     mutating func plannedWorkout() throws -> ExportedWorkout {
         var definition = definition()
         while definition.validationError != nil { definition = self.definition() }
-        var run = PlannedRun(definition)
+        var run = PlannedRecording(definition)
         var offset = 0.0
         for _ in 0..<Int.random(in: 0...60, using: &self) {
             offset += chance(5) ? 0 : Double.random(in: 0...(chance(20) ? 600 : 40), using: &self)

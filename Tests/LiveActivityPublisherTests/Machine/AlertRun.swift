@@ -46,7 +46,7 @@ struct AlertRun {
         _ token: Int? = 1, of user: User = ben, device: Device = phone, id: CommandID = CommandID(UUID())
     ) -> Reply? {
         let action: NotificationRegistration.Action =
-            token.map { .register(token: MachineRun.token($0), environment: .sandbox) } ?? .withdraw
+            token.map { .register(token: ActivityMachineRun.token($0), environment: .sandbox) } ?? .withdraw
         let registration = NotificationRegistration(id: id, client: Client("app")!, device: device, action: action)
         perform(machine.notifications.receive(registration, of: user, now: moment))
         return replies.last

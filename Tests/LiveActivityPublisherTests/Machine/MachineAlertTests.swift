@@ -17,7 +17,7 @@ struct MachineAlertTests {
         run.register(3, of: AlertRun.cleo)
         run.view(name: "Sunday run")
         let pushes = run.exchange()
-        #expect(pushes.map(\.token) == [MachineRun.token(1), MachineRun.token(2)])
+        #expect(pushes.map(\.token) == [ActivityMachineRun.token(1), ActivityMachineRun.token(2)])
         #expect(Set(pushes.map(\.id)).count == 2)
         for push in pushes {
             #expect(push.owner == .user(AlertRun.ben) && push.priority == 10)

@@ -10,7 +10,7 @@ struct MachineContentTests {
 
     private static func state() -> SessionState {
         let start = SessionStart(activity: .cycling, name: "Home", countdown: 0, units: .imperial)
-        return Session(key: MachineRun.key(), start: start, at: Self.start, now: Self.start).state(revision: 7)
+        return Session(key: ActivityMachineRun.key(), start: start, at: Self.start, now: Self.start).state(revision: 7)
     }
 
     @Test func `the content shows the measured values, and pace and speed as displayed`() {
@@ -74,7 +74,7 @@ struct MachineContentTests {
         over.status = .completed
         #expect(ContentState(ActivitySession(over), nil, NearestPartner(partners)).partner == nil)
 
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         var state = Self.state()
         (state.session, state.user, state.run, state.revision) = (key.session, key.user, id, .max / 2)

@@ -7,8 +7,8 @@ import Workouts
 
 struct MachineEndTests {
     /// A session with an activity that was just updated.
-    private static func shown() -> (MachineRun, SessionKey) {
-        var run = MachineRun()
+    private static func shown() -> (ActivityMachineRun, SessionKey) {
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange()
@@ -50,7 +50,7 @@ struct MachineEndTests {
         run.register(.start, 2, of: key, device: Device("phone-2")!)
         run.state(.deleted, of: key)
         #expect(run.retained[key] == nil)
-        #expect(run.disk[key]?.devices.map(\.device) == [MachineRun.phone])
+        #expect(run.disk[key]?.devices.map(\.device) == [ActivityMachineRun.phone])
         #expect(run.register(.activity, 5, of: key)?.error == .sessionNotFound)
         #expect(run.exchange(.failed(reason: "503", retryAfter: nil)).count == 1)
         run.snapshot(of: key, distance: 6_000)
@@ -61,7 +61,7 @@ struct MachineEndTests {
     }
 
     @Test func `an end waits for the push in flight and the rate limit`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         let update = run.send()[0]
@@ -118,7 +118,7 @@ struct MachineEndTests {
         run.state(.saving, of: key)
         run.exchange(.refused(reason: "BadTopic"))
         run.register(.activity, 2, of: key)
-        #expect(run.run(2).map(\.push.token) == [MachineRun.token(2)])
+        #expect(run.run(2).map(\.push.token) == [ActivityMachineRun.token(2)])
         #expect(run.status(key) == .ended)
     }
 
@@ -132,7 +132,7 @@ struct MachineEndTests {
     }
 
     @Test func `an activity registered after the end is ended`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         run.exchange()
@@ -141,13 +141,13 @@ struct MachineEndTests {
         #expect(run.run(5).isEmpty)
         run.register(.activity, 2, of: key)
         let ends = run.exchange()
-        #expect(ends.events == ["end"] && ends[0].token == MachineRun.token(2))
+        #expect(ends.events == ["end"] && ends[0].token == ActivityMachineRun.token(2))
         run.register(.activity, 2, of: key)
         #expect(run.run(60).isEmpty)
     }
 
     @Test func `an unconfirmed start is not repeated after the end`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         run.exchange(.failed(reason: "503", retryAfter: nil))
@@ -165,12 +165,12 @@ struct MachineEndTests {
         #expect(ends[0].read.dismissal == Int64(run.now.seconds) + 60)
         run.pass(3_600)
         run.state(.active, of: key)
-        #expect(run.exchange().map(\.token) == [MachineRun.token(2)])
+        #expect(run.exchange().map(\.token) == [ActivityMachineRun.token(2)])
         run.pass(2)
         run.register(.activity, 1, of: key)
         #expect(run.exchange().isEmpty, "the token belongs to the ended activity")
         run.register(.activity, 3, of: key)
-        #expect(run.exchange().map(\.token) == [MachineRun.token(3)])
+        #expect(run.exchange().map(\.token) == [ActivityMachineRun.token(3)])
     }
 
     @Test func `a restored session without a start token waits for the app`() {
@@ -224,11 +224,11 @@ struct MachineEndTests {
     }
 
     @Test func `finished sessions without devices are evicted`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.state(.saving, of: key)
         #expect(run.machine.entries.isEmpty)
-        run.state(.completed, of: MachineRun.key(2))
+        run.state(.completed, of: ActivityMachineRun.key(2))
         #expect(run.machine.entries.isEmpty)
     }
 }

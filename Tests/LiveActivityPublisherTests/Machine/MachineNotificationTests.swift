@@ -15,7 +15,7 @@ struct MachineNotificationTests {
         var run = AlertRun()
         let id = CommandID(UUID())
         #expect(run.register(1, id: id)?.ok == true)
-        #expect(run.disk[AlertRun.ben]?[AlertRun.phone]?.token.token == MachineRun.token(1))
+        #expect(run.disk[AlertRun.ben]?[AlertRun.phone]?.token.token == ActivityMachineRun.token(1))
         let saves = run.saves
         #expect(run.register(1, id: id)?.ok == true)
         #expect(run.saves == saves && run.replies.count == 2)
@@ -124,7 +124,7 @@ struct MachineNotificationTests {
         run.register(2)
         run.end(push, .tokenGone(reason: "410 Unregistered"))
         push = run.send()[0]
-        #expect(push.token == MachineRun.token(2))
+        #expect(push.token == ActivityMachineRun.token(2))
         // The token is gone, whatever became of the alert.
         run.view(.inviting, .accepted)
         run.end(push, .tokenGone(reason: "410 Unregistered"))
@@ -146,7 +146,7 @@ struct MachineNotificationTests {
         // The retained profile comes again.
         run.register(2)
         run.profile(erasedAt: run.now - 60)
-        #expect(run.disk[AlertRun.ben]?.devices.map(\.token.token) == [MachineRun.token(2)])
+        #expect(run.disk[AlertRun.ben]?.devices.map(\.token.token) == [ActivityMachineRun.token(2)])
     }
 
     @Test func `a deletion while the process was down removes the tokens at the next profile`() {

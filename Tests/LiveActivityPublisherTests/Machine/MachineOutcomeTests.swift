@@ -9,7 +9,7 @@ struct MachineOutcomeTests {
     private static let failure = PushOutcome.failed(reason: "connection refused", retryAfter: nil)
 
     @Test func `after failures the newest snapshot is retried with exponential backoff`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         var times: [Double] = []
@@ -33,7 +33,7 @@ struct MachineOutcomeTests {
     }
 
     @Test func `a Retry-After from APNs is honored`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange(.failed(reason: "TooManyRequests", retryAfter: 40))
@@ -42,7 +42,7 @@ struct MachineOutcomeTests {
     }
 
     @Test func `a refused push is not repeated, and the next change waits 15 s`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange(.refused(reason: "PayloadTooLarge"))
@@ -54,7 +54,7 @@ struct MachineOutcomeTests {
     }
 
     @Test func `the status shows the last failure until a push succeeds`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange(Self.failure)
@@ -65,20 +65,20 @@ struct MachineOutcomeTests {
     }
 
     @Test func `an expired update token is removed, and the app can register another`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         run.exchange(.tokenGone(reason: "Unregistered"))
-        #expect(run.disk[key]?[MachineRun.phone]?.updateToken == nil)
+        #expect(run.disk[key]?[ActivityMachineRun.phone]?.updateToken == nil)
         #expect(run.status(key) == .pending)
         #expect(run.run(60).isEmpty)
         run.register(.activity, 2, of: key)
-        #expect(run.exchange().map(\.token) == [MachineRun.token(2)])
+        #expect(run.exchange().map(\.token) == [ActivityMachineRun.token(2)])
         #expect(run.status(key) == .active)
     }
 
     @Test func `an outcome for an old token leaves the new one unchanged`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         let old = run.send()[0]
@@ -86,24 +86,24 @@ struct MachineOutcomeTests {
         run.register(.activity, 2, of: key)
         run.end(old, .tokenGone(reason: "Unregistered"))
         run.pass(1)
-        #expect(run.exchange().map(\.token) == [MachineRun.token(2)])
+        #expect(run.exchange().map(\.token) == [ActivityMachineRun.token(2)])
     }
 
     @Test func `an unexpected outcome changes nothing`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         let push = run.send()[0]
         run.end(push)
         run.end(push, .tokenGone(reason: "Unregistered"))
-        #expect(run.disk[key]?[MachineRun.phone]?.updateToken != nil)
+        #expect(run.disk[key]?[ActivityMachineRun.phone]?.updateToken != nil)
         run.drop(key)
         run.end(push, .tokenGone(reason: "Unregistered"))
         #expect(run.machine.entries.isEmpty)
     }
 
     @Test func `a clock that steps backwards delays nothing`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         let before = run.exchange()[0].read.timestamp
@@ -120,7 +120,7 @@ struct MachineOutcomeTests {
     }
 
     @Test func `a clock that steps backwards extends neither the retries of an end nor a status' retention`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         run.exchange()
@@ -138,7 +138,7 @@ struct MachineOutcomeTests {
     }
 
     @Test func `the number of reported refusal kinds is bounded`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         for number in 0..<48 {
             run.register(.activity, number, of: key, device: Device("phone-\(number % 8)")!)

@@ -8,10 +8,10 @@ import Workouts
 /// Pushes of a planned workout.
 struct MachinePlanTests {
     /// A session with a plan that begins now.
-    private static func session(_ run: MachineRun, _ sections: WorkoutDefinition.Section...) -> Session {
+    private static func session(_ run: ActivityMachineRun, _ sections: WorkoutDefinition.Section...) -> Session {
         var start = SessionStart(activity: .hiit, countdown: 0)
         start.definition = WorkoutDefinition(sections: sections)
-        return Session(key: MachineRun.key(), start: start, at: run.now, now: run.now)
+        return Session(key: ActivityMachineRun.key(), start: start, at: run.now, now: run.now)
     }
 
     private static let strength = WorkoutDefinition.Section(items: [
@@ -26,7 +26,7 @@ struct MachinePlanTests {
     }
 
     @Test func `an update shows the exercise, the set and the plan's progress`() throws {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         var session = Self.session(run, Self.strength)
         run.receive(session)
         run.register(.activity, of: session.key)
@@ -48,7 +48,7 @@ struct MachinePlanTests {
     }
 
     @Test func `while the clock is stopped, an update shows the phase's remaining time`() throws {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         var session = Self.session(run, Self.intervals(work: 20, rest: 10))
         run.receive(session)
         run.register(.activity, of: session.key)
@@ -68,7 +68,7 @@ struct MachinePlanTests {
     }
 
     @Test func `a rest shows the next exercise`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let session = Self.session(run, Self.intervals(work: 20, rest: 10))
         run.receive(session)
         run.register(.activity, of: session.key)
@@ -78,7 +78,7 @@ struct MachinePlanTests {
     }
 
     @Test func `time passing within a phase is no change`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let session = Self.session(run, Self.intervals(work: 300, rest: 60))
         run.receive(session)
         run.register(.activity, of: session.key)
@@ -88,7 +88,7 @@ struct MachinePlanTests {
     }
 
     @Test func `a new phase is pushed within two seconds, with priority once a minute`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let session = Self.session(run, Self.intervals(work: 20, rest: 10))
         let begin = run.now
         run.receive(session)
@@ -109,7 +109,7 @@ struct MachinePlanTests {
     }
 
     @Test func `of quick changes only the newest is pushed`() throws {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         var session = Self.session(run, Self.strength)
         run.receive(session)
         run.register(.activity, of: session.key)
@@ -123,7 +123,7 @@ struct MachinePlanTests {
     }
 
     @Test func `after a restart an update shows the current phase, and an end shows the progress`() throws {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         var session = Self.session(run, Self.strength)
         run.receive(session)
         run.register(.activity, of: session.key)
@@ -144,7 +144,7 @@ struct MachinePlanTests {
     }
 
     @Test func `a session without a plan has no plan fields`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         let content = run.exchange()[0].read.content

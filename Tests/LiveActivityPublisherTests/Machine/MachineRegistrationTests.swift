@@ -7,19 +7,19 @@ import Workouts
 
 struct MachineRegistrationTests {
     @Test func `a registration is stored and answered, and a repeat gets the same reply`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         let id = CommandID(UUID())
         #expect(run.register(.activity, of: key, id: id)?.ok == true)
-        #expect(run.disk[key]?[MachineRun.phone]?.updateToken?.token == MachineRun.token(1))
+        #expect(run.disk[key]?[ActivityMachineRun.phone]?.updateToken?.token == ActivityMachineRun.token(1))
         let saves = run.saves
         #expect(run.register(.activity, of: key, id: id)?.ok == true)
         #expect(run.saves == saves)
     }
 
     @Test func `a registration before the state is buffered, and answered once it is stored`() {
-        var run = MachineRun()
-        let key = MachineRun.key()
+        var run = ActivityMachineRun()
+        let key = ActivityMachineRun.key()
         let id = CommandID(UUID())
         #expect(run.register(.activity, of: key, id: id) == nil)
         #expect(run.register(.activity, of: key, id: id) == nil)
@@ -32,20 +32,20 @@ struct MachineRegistrationTests {
     }
 
     @Test func `a registration for an unknown session is refused after a minute`() {
-        var run = MachineRun()
-        run.register(.activity, of: MachineRun.key())
+        var run = ActivityMachineRun()
+        run.register(.activity, of: ActivityMachineRun.key())
         run.pass(59.5)
         #expect(run.replies.isEmpty)
-        run.snapshot(of: MachineRun.key(), distance: 1)
+        run.snapshot(of: ActivityMachineRun.key(), distance: 1)
         run.pass(0.5)
         #expect(run.replies.map(\.error) == [.sessionNotFound])
         #expect(run.machine.entries.isEmpty)
     }
 
     @Test func `buffered registrations are bounded`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         for number in 0..<20 {
-            run.register(.activity, number, of: MachineRun.key(), device: Device("phone-\(number)")!)
+            run.register(.activity, number, of: ActivityMachineRun.key(), device: Device("phone-\(number)")!)
         }
         #expect(run.replies.map(\.error) == Array(repeating: .sessionNotFound, count: 4))
         for number in 1..<LiveActivityPublisherMachine.strangerLimit {
@@ -53,13 +53,13 @@ struct MachineRegistrationTests {
             run.register(.activity, of: SessionKey(User("bob")!, SessionID(uuid)))
         }
         #expect(run.machine.entries.count == LiveActivityPublisherMachine.strangerLimit)
-        #expect(run.register(.activity, of: MachineRun.key(2))?.error == .sessionNotFound)
+        #expect(run.register(.activity, of: ActivityMachineRun.key(2))?.error == .sessionNotFound)
         run.pass(60)
         #expect(run.machine.entries.isEmpty && run.machine.strangers.isEmpty)
     }
 
     @Test func `a ninth device is refused until another withdraws`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         for number in 1...8 { run.register(.activity, number, of: key, device: Device("phone-\(number)")!) }
         #expect(run.register(.activity, 9, of: key, device: Device("phone-9")!)?.error?.code == "invalid_state")
@@ -70,7 +70,7 @@ struct MachineRegistrationTests {
     }
 
     @Test func `a withdrawn device that is replaced receives the end`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         for number in 1...8 { run.register(.activity, number, of: key, device: Device("phone-\(number)")!) }
         run.exchange()
@@ -78,12 +78,12 @@ struct MachineRegistrationTests {
         #expect(run.register(.activity, 9, of: key, device: Device("phone-9")!)?.ok == true)
         #expect(run.register(.activity, 10, of: key, device: Device("phone-1")!)?.error?.code == "invalid_state")
         let ends = run.run(3).map(\.push).filter { $0.read.event == "end" }
-        #expect(ends.map(\.token) == [MachineRun.token(1)])
+        #expect(ends.map(\.token) == [ActivityMachineRun.token(1)])
         #expect(run.disk[key]?.devices.count == 8)
     }
 
     @Test func `at most twice the limit of withdrawn devices is kept, active ones first`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key, device: Device("phone-0")!)
         run.exchange()
@@ -99,7 +99,7 @@ struct MachineRegistrationTests {
     }
 
     @Test func `withdrawing ends the activity immediately and stops its pushes`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         #expect(run.exchange().count == 1)
@@ -117,7 +117,7 @@ struct MachineRegistrationTests {
     }
 
     @Test func `a device that withdraws before its activity is known starts no second one`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         run.exchange()
@@ -128,29 +128,30 @@ struct MachineRegistrationTests {
         run.register(.start, 2, of: key)
         #expect(run.run(120).isEmpty)
         run.register(.activity, 3, of: key)
-        #expect(run.exchange().map(\.token) == [MachineRun.token(3)])
+        #expect(run.exchange().map(\.token) == [ActivityMachineRun.token(3)])
     }
 
     @Test func `a device that registers again continues, or restarts if its end is in flight`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         run.exchange()
         run.register(nil, of: key)
         run.register(.start, 2, of: key)
-        #expect(run.run(30).allSatisfy { $0.push.read.event == "update" && $0.push.token == MachineRun.token(1) })
+        #expect(
+            run.run(30).allSatisfy { $0.push.read.event == "update" && $0.push.token == ActivityMachineRun.token(1) })
         run.register(nil, of: key)
         run.pass(2)
         let end = run.send()
         run.register(.start, 3, of: key)
         #expect(run.send().isEmpty)
         for push in end { run.end(push) }
-        #expect(run.run(2).map(\.push.token) == [MachineRun.token(3)])
+        #expect(run.run(2).map(\.push.token) == [ActivityMachineRun.token(3)])
         #expect(end.events == ["end"])
     }
 
     @Test func `a finished session keeps no withdrawn devices`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         run.exchange()
@@ -161,24 +162,24 @@ struct MachineRegistrationTests {
     }
 
     @Test func `withdrawing an unknown registration is answered and stores nothing`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         #expect(run.register(nil, of: key)?.ok == true)
         #expect(run.disk.isEmpty && run.statuses.isEmpty)
     }
 
     @Test func `a new token replaces the old one and is updated immediately`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         run.exchange()
         run.pass(2)
         run.register(.activity, 2, of: key)
-        #expect(run.exchange().map(\.token) == [MachineRun.token(2)])
+        #expect(run.exchange().map(\.token) == [ActivityMachineRun.token(2)])
     }
 
     @Test func `registering repeatedly does not exceed one push every two seconds`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         var sent = 0
         for number in 0..<40 {
@@ -191,7 +192,7 @@ struct MachineRegistrationTests {
     }
 
     @Test func `without a key registrations are answered, nothing is sent and the status stays pending`() {
-        var run = MachineRun(canPush: false)
+        var run = ActivityMachineRun(canPush: false)
         let key = run.begin()
         #expect(run.register(.activity, of: key)?.ok == true)
         #expect(run.register(.start, 2, of: key, device: Device("phone-2")!)?.ok == true)

@@ -6,8 +6,8 @@ import Workouts
 @testable import LiveActivityPublisher
 
 struct MachineRestartTests {
-    private static func shown() -> (MachineRun, SessionKey) {
-        var run = MachineRun()
+    private static func shown() -> (ActivityMachineRun, SessionKey) {
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange()
@@ -117,7 +117,7 @@ struct MachineRestartTests {
     }
 
     @Test func `an unconfirmed start is sent again 30 s after it was sent`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         let start = run.send()[0]
@@ -130,7 +130,7 @@ struct MachineRestartTests {
     }
 
     @Test func `a confirmed start is not sent again`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         run.exchange()
@@ -139,7 +139,7 @@ struct MachineRestartTests {
     }
 
     @Test func `a due start that was not stored is sent`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         run.crash()
@@ -149,7 +149,7 @@ struct MachineRestartTests {
     @Test func `a due end is sent with its id`() {
         var (run, key) = Self.shown()
         run.state(.saving, of: key)
-        guard case .ending(_, let end)? = run.disk[key]?[MachineRun.phone]?.phase else {
+        guard case .ending(_, let end)? = run.disk[key]?[ActivityMachineRun.phone]?.phase else {
             Issue.record("no end on disk")
             return
         }
@@ -181,7 +181,7 @@ struct MachineRestartTests {
     }
 
     @Test func `a key configured later serves earlier registrations`() {
-        var run = MachineRun(canPush: false)
+        var run = ActivityMachineRun(canPush: false)
         let key = run.begin()
         run.register(.activity, of: key)
         run.crash(canPush: true)

@@ -7,7 +7,7 @@ import Workouts
 
 struct MachineStartTests {
     @Test func `a start token begins an activity by push, exactly once after APNs accepts it`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         let pushes = run.exchange()
@@ -15,17 +15,17 @@ struct MachineStartTests {
         #expect(pushes[0].priority == 10)
         #expect(pushes[0].read.attributesType == "WorkoutWidgetAttributes")
         #expect(pushes[0].read.stale == Int64(run.now.seconds) + 15)
-        #expect(run.disk[key]?[MachineRun.phone]?.startedAt == run.moment)
+        #expect(run.disk[key]?[ActivityMachineRun.phone]?.startedAt == run.moment)
         run.snapshot(of: key, distance: 200)
         #expect(run.run(600).isEmpty)
     }
 
     @Test func `a start is stored before it is sent`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         let pushes = run.send()
-        guard case .starting(let start)? = run.disk[key]?[MachineRun.phone]?.phase else {
+        guard case .starting(let start)? = run.disk[key]?[ActivityMachineRun.phone]?.phase else {
             Issue.record("no start on disk")
             return
         }
@@ -33,7 +33,7 @@ struct MachineStartTests {
     }
 
     @Test func `the token that the app registers next receives the updates`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         run.exchange()
@@ -41,11 +41,11 @@ struct MachineStartTests {
         run.register(.activity, 2, of: key)
         let pushes = run.exchange()
         #expect(pushes.events == ["update"])
-        #expect(pushes[0].token == MachineRun.token(2))
+        #expect(pushes[0].token == ActivityMachineRun.token(2))
     }
 
     @Test func `the app may register its token before APNs responds`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         let start = run.send()[0]
@@ -57,7 +57,7 @@ struct MachineStartTests {
     }
 
     @Test func `an unconfirmed start is sent again after 30 s with the same id`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         let first = run.exchange(.failed(reason: "503", retryAfter: nil))[0]
@@ -70,8 +70,8 @@ struct MachineStartTests {
     }
 
     @Test func `no activity starts during the countdown`() {
-        var run = MachineRun()
-        let key = MachineRun.key()
+        var run = ActivityMachineRun()
+        let key = ActivityMachineRun.key()
         run.state(.preparing, of: key)
         run.register(.start, of: key)
         #expect(run.run(5).isEmpty)
@@ -80,11 +80,11 @@ struct MachineStartTests {
     }
 
     @Test func `an expired start token is removed`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         run.exchange(.tokenGone(reason: "Unregistered"))
-        #expect(run.disk[key]?[MachineRun.phone]?.startToken == nil)
+        #expect(run.disk[key]?[ActivityMachineRun.phone]?.startToken == nil)
         #expect(run.run(120).isEmpty)
         #expect(run.retained[key]?.reason == "Unregistered")
         run.register(.start, 2, of: key)
@@ -92,7 +92,7 @@ struct MachineStartTests {
     }
 
     @Test func `a refused start is retried after a minute`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         let first = run.exchange(.refused(reason: "TopicDisallowed"))[0]
@@ -104,7 +104,7 @@ struct MachineStartTests {
     }
 
     @Test func `an activity with an expired token restarts if its last start is over a minute old`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         run.exchange()
@@ -115,7 +115,7 @@ struct MachineStartTests {
     }
 
     @Test func `an activity whose token expires soon after its start waits for the app`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         run.exchange()
@@ -129,7 +129,7 @@ struct MachineStartTests {
     }
 
     @Test func `an activity is replaced before iOS' limit of eight hours`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         run.exchange()
@@ -147,13 +147,13 @@ struct MachineStartTests {
         #expect(events.map(\.0) == ["end", "start"])
         #expect(events.first.map { 27_900...27_910 ~= $0.1 } == true)
         #expect(events.first?.3 == Int64(began.seconds + (events.first?.1 ?? 0)))
-        #expect(events.map(\.2) == [MachineRun.token(1), MachineRun.token(2)])
+        #expect(events.map(\.2) == [ActivityMachineRun.token(1), ActivityMachineRun.token(2)])
         run.register(.activity, 3, of: key)
-        #expect(run.exchange().map(\.token) == [MachineRun.token(3)])
+        #expect(run.exchange().map(\.token) == [ActivityMachineRun.token(3)])
     }
 
     @Test func `while an end is refused, no second activity starts until iOS ends the first`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         run.exchange()
@@ -180,7 +180,7 @@ struct MachineStartTests {
     }
 
     @Test func `a session that ends while its renewal is refused ends immediately`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         run.register(.start, 2, of: key)
@@ -199,7 +199,7 @@ struct MachineStartTests {
     }
 
     @Test func `a new token at the limit belongs to another activity and is not renewed`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         run.exchange()
@@ -211,7 +211,7 @@ struct MachineStartTests {
     }
 
     @Test func `without a start token an old activity continues`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         for _ in 0..<2_900 {

@@ -8,7 +8,7 @@ import Workouts
 
 struct MachineStatusTests {
     @Test func `a status is stale if nothing is delivered before the stale date`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange()
@@ -22,7 +22,7 @@ struct MachineStatusTests {
     }
 
     @Test func `a started activity is active once APNs accepts the start, and stale without the app's token`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.start, of: key)
         let start = run.send()[0]
@@ -34,7 +34,7 @@ struct MachineStatusTests {
     }
 
     @Test func `a status is published on change only, with rising revisions`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         _ = run.run(60) { $0.snapshot(of: key, distance: $0.now.seconds) }
@@ -47,7 +47,7 @@ struct MachineStatusTests {
     }
 
     @Test func `the status is the best device's, and lists each device`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key, device: Device("b")!)
         run.exchange()
@@ -63,7 +63,7 @@ struct MachineStatusTests {
     }
 
     @Test func `a finished session's status is cleared 48 hours after its last change`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange()
@@ -79,7 +79,7 @@ struct MachineStatusTests {
     }
 
     @Test func `a live session's status is retained`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         for _ in 0..<60 {
@@ -91,7 +91,7 @@ struct MachineStatusTests {
     }
 
     @Test func `a new connection publishes the statuses again, and an echo is ignored`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         let before = run.statuses.count
@@ -102,7 +102,7 @@ struct MachineStatusTests {
     }
 
     @Test func `an older revision is answered with the newest, and a newer one is exceeded`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         let known = run.retained[key]!
@@ -117,8 +117,8 @@ struct MachineStatusTests {
     }
 
     @Test func `an unknown status is cleared`() {
-        var run = MachineRun()
-        let key = MachineRun.key()
+        var run = ActivityMachineRun()
+        let key = ActivityMachineRun.key()
         run.see(5, of: key)
         #expect(run.retained[key] == nil)
         #expect(run.machine.entries.isEmpty)

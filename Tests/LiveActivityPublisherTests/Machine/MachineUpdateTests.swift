@@ -7,11 +7,11 @@ import Workouts
 
 struct MachineUpdateTests {
     @Test func `the first update is sent immediately`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         let push = run.exchange()[0]
-        #expect(push.token == MachineRun.token(1) && push.environment == .sandbox && push.priority == 10)
+        #expect(push.token == ActivityMachineRun.token(1) && push.environment == .sandbox && push.priority == 10)
         #expect(push.read.event == "update")
         #expect(push.read.content.distance == 100)
         #expect(push.read.stale == Int64(run.now.seconds) + 15)
@@ -19,7 +19,7 @@ struct MachineUpdateTests {
     }
 
     @Test func `pushes go out at most every two seconds, each with the newest snapshot`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         var distance = 0.0
@@ -38,7 +38,7 @@ struct MachineUpdateTests {
     }
 
     @Test func `without changes, only keep-alives are pushed`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         let sent = run.run(60)
@@ -47,7 +47,7 @@ struct MachineUpdateTests {
     }
 
     @Test func `a failed keep-alive is retried before the activity is stale`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange()
@@ -60,7 +60,7 @@ struct MachineUpdateTests {
     }
 
     @Test func `elapsed time alone is no change`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         let sent = run.run(30) { $0.snapshot(of: key, distance: 100) }
@@ -68,7 +68,7 @@ struct MachineUpdateTests {
     }
 
     @Test func `an older snapshot changes nothing`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange()
@@ -82,7 +82,7 @@ struct MachineUpdateTests {
     }
 
     @Test func `state changes have priority 10, measurements priority 5`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange()
@@ -99,7 +99,7 @@ struct MachineUpdateTests {
     }
 
     @Test func `elapsed time stops during a pause and continues from the newest item`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         let running = run.exchange()[0].read.content
@@ -116,7 +116,7 @@ struct MachineUpdateTests {
     }
 
     @Test func `each device has at most one push in flight`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         let first = run.send()
@@ -131,20 +131,20 @@ struct MachineUpdateTests {
     }
 
     @Test func `each device has its own rate limit`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
         run.exchange()
         run.pass(1)
         run.register(.activity, 2, of: key, device: Device("phone-2")!)
-        #expect(run.exchange().map(\.token) == [MachineRun.token(2)])
+        #expect(run.exchange().map(\.token) == [ActivityMachineRun.token(2)])
         run.pass(1)
         run.snapshot(of: key, distance: 500)
-        #expect(run.exchange().map(\.token) == [MachineRun.token(1)])
+        #expect(run.exchange().map(\.token) == [ActivityMachineRun.token(1)])
     }
 
     @Test func `updates are not stored, but the pushed state is`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange()
@@ -157,7 +157,7 @@ struct MachineUpdateTests {
     }
 
     @Test func `starts and ends precede updates, and the longest wait comes first`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         var keys: [SessionKey] = []
         for number in 1...6 {
             let key = run.begin(number)
@@ -173,7 +173,7 @@ struct MachineUpdateTests {
     }
 
     @Test func `two thousand sessions cost only their pushes`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         var keys: [SessionKey] = []
         for number in 0..<2_000 {
             let uuid = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)))
@@ -194,7 +194,7 @@ struct MachineUpdateTests {
     }
 
     @Test func `a session without new messages gets no pushes`() {
-        var run = MachineRun()
+        var run = ActivityMachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         run.exchange()

@@ -66,6 +66,7 @@ import Workouts
         #expect(text.hasPrefix("Outdoor Running, session \(key.session), is active, 12:34 active\n"))
         #expect(text.contains("  distance: 2.35 km\n  heart rate: 142 bpm\n"))
         #expect(!text.contains("pace"))
+        #expect(text.hasSuffix("  possible now: pause, lap, suspend, end, discard\n"))
     }
 
     @Test func `status shows a silent engine and the age of the state`() async throws {

@@ -317,7 +317,7 @@ import Workouts
         let stored = Moment(start + ahead)
         let session = SampleSession(place: SampleSession.berlin, live: start)
         var record = WeatherRecord(cell: WeatherCell(SampleSession.berlin), revision: 5, changedAt: stored)
-        record.reading = Reading(observation: .sample(at: start), fetchedAt: stored, dueAt: stored + 3_600)
+        record.reading = WeatherReading(observation: .sample(at: start), fetchedAt: stored, dueAt: stored + 3_600)
         var machine = WeatherFetcherMachine(provider: "open-meteo")
         let now = Moment(start)
         let bytes = JSONCoding.encode(record)

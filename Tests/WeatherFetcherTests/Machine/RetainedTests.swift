@@ -109,7 +109,7 @@ import Workouts
 
     @Test mutating func `the first weather exceeds a revision of an earlier life`() async throws {
         var earlier = Weather(
-            Reading(observation: .sample(at: clock.now), fetchedAt: clock.moment, dueAt: clock.moment),
+            WeatherReading(observation: .sample(at: clock.now), fetchedAt: clock.moment, dueAt: clock.moment),
             revision: clock.now.milliseconds + 5_000, isStale: false)
         let topic = Topic.session(key, .weather)
         #expect(try await fetcher.deliver(topic.message(JSONCoding.encode(earlier))) == [])

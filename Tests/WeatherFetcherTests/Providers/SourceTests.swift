@@ -116,7 +116,7 @@ import Workouts
             try server.script(step)
             return try await ask(provider, server)
         }
-        func kind(_ step: String) async throws -> FetchFailure.Kind? {
+        func kind(_ step: String) async throws -> WeatherFetchFailure.Kind? {
             guard case .failed(let failure) = try await outcome(step) else { return nil }
             return failure.kind
         }

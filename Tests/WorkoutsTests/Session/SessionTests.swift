@@ -55,7 +55,7 @@ import Workouts
         #expect(before.statusName == status)
         for action in actions {
             let allowing = SessionStatus.allCases.filter { Self.outcomes[$0]?[action.name] != nil }
-            #expect(action.statuses == allowing, "\(action.name)")
+            #expect(action.kind.statuses == allowing, "\(action.name)")
             var session = before
             // During the countdown.
             let at = year2026 + (status == .preparing ? 1 : 20)
@@ -150,6 +150,48 @@ import Workouts
                 #expect(session.segments.allSatisfy { $0.end != nil })
             }
         }
+    }
+
+    @Test(arguments: [false, true]) func `exactly the allowed commands change a session`(isPlanned: Bool) throws {
+        var random = SeededRandom()
+        var refused: Set<SessionAction.Kind> = []
+        for _ in 0..<300 {
+            var start = SessionStart(activity: .running)
+            start.definition = isPlanned ? random.definition() : nil
+            var session = Self.begin(start, at: 0, now: 0)
+            // Close to the limits of pauses and laps.
+            for _ in 0..<(Int.random(in: 0..<8, using: &random) == 0 ? Session.segmentLimit : 0) {
+                try? session.apply(.lap, at: year2026 + 10)
+                try? session.apply(.pause, at: year2026 + 10)
+                try? session.apply(.resume, at: year2026 + 10)
+            }
+            for step in 0..<20 {
+                let at = year2026 + Double(step)
+                let actions: [SessionAction] = [
+                    .start(start), .deviceReady(Device("watch-1")!), .pause, .resume, .lap, .suspend,
+                    .end(streams: [Self.watch: 7 + step]), .discard, .recover, .update(SessionUpdate(units: .imperial)),
+                    .plan(.completeSet(SetCompletion())), .plan(.uncompleteSet(SetReference())),
+                    .plan(.skipExercise(item: nil)), .plan(.flagPain(item: nil)),
+                    .plan(.swapExercise(item: nil, alternative: nil)), .plan(.adjustDifficulty(item: nil, .easier)),
+                    .plan(.goTo(item: "x")), .plan(.setPresentationMode(.list)),
+                ]
+                #expect(Set(actions.map(\.kind)) == Set(SessionAction.Kind.allCases))
+                _ = session.advance(to: at)
+                let allowed = session.allowed
+                for action in actions {
+                    var next = session
+                    let isAccepted = (try? next.apply(action, at: at)) != nil
+                    let isRepeatedEnd = action.kind == .end && session.statusName.isEnded
+                    let isAllowed = allowed.contains(action.kind)
+                    if !isAllowed { refused.insert(action.kind) }
+                    // The plan may refuse an allowed command for its fields.
+                    let agrees = isAccepted == (isAllowed || isRepeatedEnd) || action.kind.isOfPlan && isAllowed
+                    #expect(agrees, "\(action.kind) while \(session.statusName), seed \(random.seed)")
+                }
+                try? session.apply(actions[Int.random(in: 1..<actions.count, using: &random)], at: at)
+            }
+        }
+        #expect(refused == Set(SessionAction.Kind.allCases))
     }
 
     @Test func `names, symbols and types follow the activity`() {

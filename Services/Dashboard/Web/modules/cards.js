@@ -1,7 +1,7 @@
 // The people of Home: `receive` takes events, `cards` and `arrange` say who is shown and where. No DOM, no clock.
 
 import {date, day, rowOf} from "./format.js";
-import {freshness, battery, noSession, receive as receiveSession} from "./session.js";
+import {battery, freshness, isEnded, isStopped, isUnfinished, noSession, receive as receiveSession} from "./session.js";
 import {isOlder} from "./stream.js";
 
 /**
@@ -20,7 +20,6 @@ import {isOlder} from "./stream.js";
 /** @returns {People} */
 export const noPeople = () => ({sessions: {}, currents: {}});
 
-const unfinished = ["preparing", "active", "paused", "suspended"];
 const silentAfter = 60;
 /** Milliseconds after which a session that no card shows is dropped. */
 const lifetime = 48 * 3600e3;
@@ -37,7 +36,7 @@ export function receive(people, name, {user, session, payload}, now) {
   /** @type {Record<string, Card>} */
   const next = {...people.sessions, [session]: {...card, shown: receiveSession(card.shown, name, payload, now)}};
   for (const [id, {shown}] of Object.entries(next)) {
-    if (!unfinished.includes(shown.state?.status) && (shown.state?.revision ?? now * 1000) < now * 1000 - lifetime)
+    if (!isUnfinished(shown.state) && (shown.state?.revision ?? now * 1000) < now * 1000 - lifetime)
       delete next[id];
   }
   return {...people, sessions: next};
@@ -61,8 +60,8 @@ export function only({sessions, currents}, users) {
  * @param {Card} card @param {People} people @param {number} now
  */
 function isShown({user, session, shown: {state}}, {currents}, now) {
-  if (!state || state.status === "deleted" || state.status === "canceled") return false;
-  if (unfinished.includes(state.status)) return currents[user]?.session?.toLowerCase() === session;
+  if (isUnfinished(state)) return currents[user]?.session?.toLowerCase() === session;
+  if (!isEnded(state)) return false;
   return state.status === "saving" || day(state.endedAt ?? 0, state.timeZone) === day(now, state.timeZone);
 }
 
@@ -75,7 +74,7 @@ export function cards(people, now) {
   /** @type {Record<string, Card>} */
   const found = {};
   /** @param {Card} card */
-  const end = ({shown: {state}}) => (unfinished.includes(state.status) ? Infinity : state.endedAt ?? 0);
+  const end = ({shown: {state}}) => (isUnfinished(state) ? Infinity : state.endedAt ?? 0);
   for (const card of Object.values(people.sessions)) {
     if (!isShown(card, people, now)) continue;
     const other = found[card.user];
@@ -92,7 +91,7 @@ export function cards(people, now) {
  */
 export function canceled({sessions}, user) {
   return Object.values(sessions)
-    .filter((card) => card.user === user && card.shown.state?.status === "canceled")
+    .filter((card) => card.user === user && card.shown.state?.allowed?.includes("recover"))
     .map(({session, shown: {state}}) => ({session, state}))
     .filter(({state}) => state.segments.length > 0)
     .sort((a, b) => b.state.revision - a.state.revision)
@@ -111,7 +110,7 @@ export function canceled({sessions}, user) {
  */
 export function rank({shown: {state, heardAt}}, now) {
   if (state.status === "active") return now - Math.max(heardAt ?? 0, begun(state)) > silentAfter ? 0 : 2;
-  if (state.status === "paused" || state.status === "suspended") return 1;
+  if (isStopped(state)) return 1;
   return state.status === "preparing" ? 2 : 3;
 }
 
@@ -152,7 +151,7 @@ export function summary(list, now) {
 
 /** @param {Card} card @param {number} now @returns {Trouble} */
 export function trouble({shown}, now) {
-  if (!unfinished.includes(shown.state.status)) return "";
+  if (!isUnfinished(shown.state)) return "";
   if (freshness(shown, now).signal === "silent" && now - begun(shown.state) > 15) return "silent";
   return battery(shown.metrics)?.isLow ? "battery" : "";
 }

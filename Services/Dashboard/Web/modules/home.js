@@ -4,7 +4,7 @@ import {alerts, arrange, cards as cardsOf, noPeople, only, receive, sorted, summ
 import {all, announce, arrange as put, byID, keep, kept, make, setList, setNumber, setText, setValue, show, value} from "./dom.js";
 import {date, format, joined} from "./format.js";
 import {followPage, isSettled, serverNow, units, whenSettled, whenUnitsChange} from "./page.js";
-import {freshness, statusWords, view} from "./session.js";
+import {freshness, isEnded, statusWords, view} from "./session.js";
 import {beep, mayPlay} from "./sound.js";
 
 /** @typedef {import("./cards.js").Card} Card */
@@ -139,7 +139,7 @@ function texts({shown}, now) {
   const fresh = freshness(shown, now);
   const options = {units: units(), activity: next.activity};
   const rate = [...next.main, ...next.more].find(({key}) => key === "heartRate")?.text;
-  const isOver = state.status === "completed" || state.status === "saving";
+  const isOver = isEnded(state);
   return {
     activity: next.activity ?? "",
     status: next.status ?? "",

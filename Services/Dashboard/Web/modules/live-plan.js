@@ -5,6 +5,7 @@ import {format} from "./format.js";
 import {closeFor, dialog, units} from "./page.js";
 import {planView} from "./plan.js";
 import {drawRest} from "./rest.js";
+import {isUnfinished} from "./session.js";
 
 /**
  * @typedef {object} Page
@@ -33,7 +34,7 @@ export function startPlan(of) {
 export function drawPlan(state, now) {
   [shown, shownAt] = [state, now];
   const section = byID("plan");
-  show(section, Boolean(state?.plan) && ["active", "paused", "suspended", "preparing"].includes(state.status));
+  show(section, Boolean(state?.plan) && isUnfinished(state));
   if (!state?.plan) return;
   const plan = planView(state, now, units());
   section.classList.toggle("rest", plan.isRest);

@@ -301,6 +301,13 @@ async function drawRoute(route) {
 
 // MARK: Presses
 
+/**
+ * Whether the engine takes a command of this type now. The page comes with those of its time.
+ *
+ * @param {string} type
+ */
+const allows = (type) => (shown.state ? shown.state.allowed ?? [] : (main.dataset.allowed ?? "").split(" ")).includes(type);
+
 function drawPress() {
   if (!presses) return;
   const pending = presses.pending(session);
@@ -308,17 +315,16 @@ function drawPress() {
   drawLine(byID("press"), pending ? pendingText(pending, Date.now()) : refused?.refusal ?? "",
     !pending && refused !== undefined, () => presses.dismiss(session));
   byID("press").classList.toggle("asking", pending !== undefined && asksCoach(pending));
-  const status = drawn?.status ?? main.dataset.status;
-  const isActive = status === "active";
-  const isStopped = status === "paused" || status === "suspended";
+  const isStopped = allows("resume");
   const isBusy = pending !== undefined;
   const set = (/** @type {string} */ id, /** @type {boolean} */ isEnabled) => enable(byID(id), isEnabled);
-  show(byID("controls"), isActive || isStopped || status === "preparing");
-  set("toggle", (isActive || isStopped) && !isBusy);
-  set("lap", isActive && !isBusy);
-  set("end", isStopped && !isBusy);
-  setText(byID("end-reason"), isActive ? "Pause first" : "");
-  set("suspend", (isActive || status === "paused") && !isBusy);
+  show(byID("controls"), allows("discard"));
+  set("toggle", (allows("pause") || isStopped) && !isBusy);
+  set("lap", allows("lap") && !isBusy);
+  // People pause before they end, so that a touch in motion ends nothing.
+  set("end", isStopped && allows("end") && !isBusy);
+  setText(byID("end-reason"), !isStopped && allows("end") ? "Pause first" : "");
+  set("suspend", allows("suspend") && !isBusy);
   for (const id of ["discard", "discard-confirm", "end-confirm", "cancel-start"]) set(id, !isBusy);
   const toggle = byID("toggle");
   if (toggle.dataset.shown !== String(isStopped)) {
@@ -327,7 +333,7 @@ function drawPress() {
       icon(isStopped ? "play-fill" : "pause-fill"), make("span", {}, isStopped ? "Resume" : "Pause"));
   }
   const recover = byID("recover");
-  show(recover, status === "canceled");
+  show(recover, allows("recover"));
   set("recover", !isBusy);
   for (const button of all("#plan button, #swap-dialog button:not([data-close])")) {
     if (button.dataset.off !== undefined) continue;
@@ -345,7 +351,7 @@ const asksCoach = ({type, fields}) =>
 
 if (presses) {
   byID("toggle").addEventListener(
-    "click", () => press((drawn?.status ?? main.dataset.status) === "active" ? "pause" : "resume"));
+    "click", () => press(allows("resume") ? "resume" : "pause"));
   byID("lap").addEventListener("click", () => press("lap"));
   for (const id of ["end", "finish"]) byID(id).addEventListener("click", () => dialog("end-dialog").showModal());
   byID("end-confirm").addEventListener("click", () => closeFor("end-dialog", () => press("end")));

@@ -161,7 +161,12 @@ const averages = {
   speed: "averageSpeed",
   heartRate: "averageHeartRate"
 };
-const over = ["saving", "completed", "canceled", "deleted"];
+
+/** @param {string[]} statuses @returns {(state: any) => boolean} */
+const isOneOf = (...statuses) => (state) => statuses.includes(state?.status);
+export const isUnfinished = isOneOf("preparing", "active", "paused", "suspended");
+export const isStopped = isOneOf("paused", "suspended");
+export const isEnded = isOneOf("saving", "completed");
 
 /**
  * @param {Session} session @param {number} now @param {Units} units
@@ -173,7 +178,7 @@ export function view(session, now, units) {
   const fresh = freshness(session, now);
   const isSilent = fresh.signal === "silent";
   const isResting = state !== undefined && state.status !== "active";
-  const isOver = over.includes(state?.status);
+  const isOver = state && !isUnfinished(state);
   const at = moment(session, now);
   const active = activeSeconds(state, at);
   // While it goes on, the distance is that of the newest item.

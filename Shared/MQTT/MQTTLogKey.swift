@@ -1,7 +1,7 @@
 import Logging
 
 /// The metadata keys of this module's log messages.
-enum LogKey: String {
+enum MQTTLogKey: String {
     case broker
     case count
     case delay
@@ -12,13 +12,13 @@ enum LogKey: String {
 }
 
 extension Logger {
-    subscript(key: LogKey) -> Logger.MetadataValue? {
+    subscript(key: MQTTLogKey) -> Logger.MetadataValue? {
         get { self[metadataKey: key.rawValue] }
         set { self[metadataKey: key.rawValue] = newValue }
     }
 }
 
 /// Metadata with keys of ``LogKey``.
-func metadata(_ pairs: KeyValuePairs<LogKey, String>) -> Logger.Metadata {
+func metadata(_ pairs: KeyValuePairs<MQTTLogKey, String>) -> Logger.Metadata {
     Logger.Metadata(uniqueKeysWithValues: pairs.map { ($0.key.rawValue, .string($0.value)) })
 }

@@ -8,7 +8,7 @@ package import Workouts
 ///
 /// A value; time is passed in. When it repeats items it forms new batches, so a device that was offline for an hour
 /// sends large ones.
-package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
+package struct ItemSender<Item: StreamItem> where Item.Field: PayloadField {
     private struct Stall {
         /// How often the first batch was sent.
         var tries = 1

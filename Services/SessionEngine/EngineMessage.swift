@@ -2,7 +2,7 @@ import Bus
 import MQTT
 
 /// A received message, decoded as far as necessary to load the records that its batch needs.
-struct Incoming {
+struct EngineMessage {
     let message: MQTTMessage
     /// `nil` if it is not a topic of the bus.
     let topic: Topic?

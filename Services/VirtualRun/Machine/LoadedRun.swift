@@ -3,7 +3,7 @@ import ServiceKit
 import Workouts
 
 /// A run in memory.
-struct RunEntry {
+struct LoadedRun {
     var record: RunRecord
     var live: LiveRun
     /// When the run's next deadline is, and when its figures are due without further messages.
@@ -35,7 +35,7 @@ extension Run {
 }
 
 /// What figures, results, views and lists need of it.
-extension RunEntry {
+extension LoadedRun {
     /// The participants as the figures need them.
     func roster(_ profiles: [User: RunnerProfile]) -> RunRoster {
         let participants = run.participants.filter { !$0.isHidden }.map { participant in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WeatherFetcher
 
-struct SettingsTests {
+struct WeatherSettingsTests {
     private func resolve(_ arguments: [String], _ environment: [String: String] = [:]) throws -> WeatherConfiguration {
         try WeatherConfiguration.resolve(try WeatherOptions.parse(arguments), environment: environment)
     }

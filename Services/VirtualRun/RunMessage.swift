@@ -3,7 +3,7 @@ import MQTT
 import Workouts
 
 /// A received message, decoded as far as necessary to load the runs that its batch needs.
-struct Incoming {
+struct RunMessage {
     let message: MQTTMessage
     /// `nil` if it is not a topic of the bus.
     let topic: Topic?

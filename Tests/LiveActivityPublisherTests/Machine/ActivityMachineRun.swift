@@ -10,7 +10,7 @@ import Workouts
 @testable import LiveActivityPublisher
 
 /// A machine with its disk, bus and clock.
-struct MachineRun {
+struct ActivityMachineRun {
     private(set) var machine: LiveActivityPublisherMachine
     private(set) var moment: Moment
     /// The stored records.
@@ -180,7 +180,7 @@ struct MachineRun {
     }
 
     /// Advances the clock in steps of a quarter of a second and delivers all pushes.
-    mutating func run(_ seconds: Double, _ each: (inout MachineRun) -> Void = { _ in }) -> [(
+    mutating func run(_ seconds: Double, _ each: (inout ActivityMachineRun) -> Void = { _ in }) -> [(
         time: Timestamp, push: Push
     )] {
         var sent: [(time: Timestamp, push: Push)] = []

@@ -9,7 +9,7 @@ import Workouts
 @testable import Exporter
 
 /// A machine with a disk, a bus and targets of the test. It performs actions like the service.
-struct MachineRun {
+struct ExportMachineRun {
     /// The targets of the service, and one more that keeps files.
     private static let policies = ExportTargets.policies(ExportTargets.all + [SessionFolderTarget.self])
 
@@ -145,7 +145,7 @@ struct MachineRun {
     }
 
     /// Kills the process during an event.
-    mutating func die(_ fate: Fate, over event: (inout MachineRun) -> Void) {
+    mutating func die(_ fate: Fate, over event: (inout ExportMachineRun) -> Void) {
         self.fate = fate
         event(&self)
         self.fate = nil

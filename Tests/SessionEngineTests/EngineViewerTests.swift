@@ -8,7 +8,7 @@ import Workouts
 @testable import SessionEngine
 
 /// Requests of viewers, requests without a client, and the filters of the history.
-struct ViewerTests {
+struct EngineViewerTests {
     private static let start = Timestamp(seconds: 1_700_000_000)
     private let user = User("anna")!
     private let viewer = User("ben")!

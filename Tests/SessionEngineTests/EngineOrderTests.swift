@@ -8,7 +8,7 @@ import Workouts
 @testable import SessionEngine
 
 /// Summaries, weather and presence in any order, any number of times, with restarts in between.
-struct AnyOrderTests {
+struct EngineOrderTests {
     private static let start = Timestamp(seconds: 1_700_000_000)
     private let key = SessionKey(User("demo")!, SessionID(UUID()))
     private let samples = StreamName("samples/watch-1")!

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LiveActivityPublisher
 
-struct SettingsTests {
+struct APNsSettingsTests {
     private let folder: TemporaryFolder
     private let all: [String]
 

@@ -6,17 +6,17 @@ import Workouts
 
 @testable import Client
 
-@Suite struct ItemStreamTests {
+@Suite struct ItemSenderTests {
     private let start = Moment(Timestamp(seconds: 1_700_000_000))
 
-    private func connected(_ count: Int) -> ItemStream<Sample> {
-        var stream = ItemStream(items: samples(count))
+    private func connected(_ count: Int) -> ItemSender<Sample> {
+        var stream = ItemSender(items: samples(count))
         stream.connected()
         return stream
     }
 
     @Test func `nothing is sent without a connection`() {
-        var stream = ItemStream(items: samples(3))
+        var stream = ItemSender(items: samples(3))
         #expect(stream.take(start).isEmpty)
         stream.connected()
         #expect(stream.take(start).map(\.range) == [0..<3])
@@ -31,7 +31,7 @@ import Workouts
     }
 
     @Test func `at most 20 batches are in flight`() {
-        var stream = ItemStream<Sample>()
+        var stream = ItemSender<Sample>()
         stream.connected()
         let sent = (0..<30).flatMap { _ in
             stream.append(samples(1))
@@ -93,7 +93,7 @@ import Workouts
     }
 
     @Test func `after two outages at one position a stream recovers within 10 s`() {
-        var stream = ItemStream<Sample>()
+        var stream = ItemSender<Sample>()
         stream.connected()
         var (now, epoch, stored) = (start, Int64(1), 0)
         /// Records an item; the owner, if there is one, stores the batches and acknowledges those that ask.
@@ -179,7 +179,7 @@ import Workouts
     }
 
     @Test func `a resumed stream begins at its first unacknowledged item`() {
-        var stream = ItemStream(items: samples(10), acknowledged: 7)
+        var stream = ItemSender(items: samples(10), acknowledged: 7)
         stream.connected()
         #expect(stream.count == 10)
         let batches = stream.take(start)
@@ -221,10 +221,10 @@ import Workouts
     // MARK: Asking for an acknowledgement
 
     @Test func `a rewind, a stall, a half-full window and the end ask for an acknowledgement`() {
-        var stream = ItemStream<Sample>()
+        var stream = ItemSender<Sample>()
         stream.connected()
         var asked: [Int] = []
-        func append(_ stream: inout ItemStream<Sample>, _ now: Moment) {
+        func append(_ stream: inout ItemSender<Sample>, _ now: Moment) {
             stream.append(samples(1))
             asked += stream.take(now).filter(\.asksAck).map(\.first)
         }

@@ -4,7 +4,7 @@ import Testing
 import Workouts
 
 /// The payload uses HealthKit's own names.
-struct HealthKitWorkoutTests {
+struct HealthKitPayloadTests {
     private let key = SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
 
     private var workout: HealthKitWorkout {

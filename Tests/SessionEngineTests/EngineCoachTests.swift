@@ -7,7 +7,7 @@ import Workouts
 @testable import SessionEngine
 
 /// Changes that an external coach decides.
-struct CoachTests {
+struct EngineCoachTests {
     private var planned: PlannedEngine
     private let advice = ["bench": PlannedExercise(name: "Floor Press", exercise: .benchPress)]
 

@@ -1,7 +1,7 @@
 /// When a session was in use: the times of its commands and of its items, reduced to the silences between them.
 ///
 /// It is the same for every order in which they arrive.
-struct Presence: Codable, Equatable, Sendable {
+struct SessionUse: Codable, Equatable, Sendable {
     /// Times without commands.
     private var commands = Silences()
     /// Times without items of any device.

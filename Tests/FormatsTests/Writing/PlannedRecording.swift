@@ -5,7 +5,7 @@ import Workouts
 @testable import Formats
 
 /// A planned workout performed command by command. The exporter receives its record, without measurements.
-struct PlannedRun {
+struct PlannedRecording {
     static let begin = Timestamp(seconds: 1_700_000_000.25)
 
     private(set) var session: Session
@@ -53,7 +53,7 @@ struct PlannedRun {
     }
 }
 
-extension PlannedRun {
+extension PlannedRecording {
     /// Two exercises of one category and one without a category, with rests, a time and loads.
     static let strength = """
         {"name":"Legs","focus":["strength"],"sections":[
@@ -87,7 +87,7 @@ extension PlannedRun {
 
     /// Sets with a pause in one of them, a swapped exercise, and more and fewer repetitions than planned.
     static func strengthDone() throws -> ExportedWorkout {
-        var run = try PlannedRun(strength)
+        var run = try PlannedRecording(strength)
         try run.complete(at: 40)
         try run.pause(110...130)
         try run.at(135, .plan(.swapExercise(item: "squat", alternative: "Leg press")))

@@ -10,7 +10,7 @@ import Workouts
 @testable import SessionEngine
 
 /// A replica works only for the users of its shards.
-struct OwnershipTests {
+struct EngineOwnershipTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_000))
     private let key = SessionKey(User("demo")!, SessionID(UUID()))

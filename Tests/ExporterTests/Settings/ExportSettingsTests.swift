@@ -7,7 +7,7 @@ import Testing
 
 @testable import Exporter
 
-struct SettingsTests {
+struct ExportSettingsTests {
     private let folder: TemporaryFolder
 
     init() throws {

@@ -2,7 +2,7 @@ import ServiceKit
 import Workouts
 
 /// The last answer for a cell, and how long it is valid.
-struct Reading: Codable, Equatable, Sendable {
+struct WeatherReading: Codable, Equatable, Sendable {
     /// How old an answer may become, in seconds.
     static let lifetime = 900.0
     /// How long after the next request is due an answer is still valid, in seconds.
@@ -22,7 +22,7 @@ struct Reading: Codable, Equatable, Sendable {
 }
 
 extension Weather {
-    init(_ reading: Reading, revision: Int64, isStale: Bool) {
+    init(_ reading: WeatherReading, revision: Int64, isStale: Bool) {
         let observation = reading.observation
         self.init(
             revision: revision, observedAt: observation.observedAt, fetchedAt: reading.fetchedAt.wallClock,
