@@ -19,7 +19,7 @@ struct DashboardService: Service {
     init(parts: DashboardParts, onListening: @escaping @Sendable (Int) async -> Void) {
         self.parts = parts
         self.onListening = onListening
-        parts.context.readiness.add("web") { [isListening] in isListening.value.load(ordering: .relaxed) }
+        parts.context.readiness.addCheck("web") { [isListening] in isListening.value.load(ordering: .relaxed) }
     }
 
     func run() async throws {

@@ -67,7 +67,7 @@ struct ExporterLoop {
             try await load(incoming.compactMap { wantsRecord($0.message, $0.topic) }, now)
             let users = incoming.compactMap { wantsTargets($0.message, $0.topic) }
             let names = await targets.names(for: Set(users))
-            for (message, topic) in incoming { receive(message, topic, names, now) }
+            for (message, topic) in incoming { receiveMessage(message, topic, names, now) }
         case .tick:
             try await shareQuota(now)
             outbox.add(machine.advance(to: now))
@@ -115,7 +115,8 @@ struct ExporterLoop {
             context.logger.warning("export failed, retrying", metadata: metadata(outcome, reason))
         }
         outbox.add(
-            machine.receive(outcome.delivery, for: outcome.target, of: outcome.key, begun: outcome.begun, now: now))
+            machine.recordOutcome(
+                outcome.delivery, for: outcome.target, of: outcome.key, begun: outcome.begun, now: now))
     }
 
     private func metadata(_ outcome: DeliveryOutcome, _ reason: String? = nil) -> Logger.Metadata {
@@ -135,7 +136,9 @@ struct ExporterLoop {
     }
 
     /// - Parameter targets: those of the users whose messages need them.
-    private mutating func receive(_ message: MQTTMessage, _ topic: Topic?, _ targets: [User: [Target]], _ now: Moment) {
+    private mutating func receiveMessage(
+        _ message: MQTTMessage, _ topic: Topic?, _ targets: [User: [Target]], _ now: Moment
+    ) {
         // The filter for sessions' requests matches users' requests too.
         if case .user? = topic { return }
         guard case .session(let key, let topic)? = topic else {
@@ -145,7 +148,7 @@ struct ExporterLoop {
         }
         guard outbox.owns(key.session.shard) else { return }
         do throws(PayloadError) {
-            try receive(message, key, topic, targets[key.user] ?? [], now)
+            try receiveSessionMessage(message, key, topic, targets[key.user] ?? [], now)
         } catch {
             reject(message, Rejection(topic: message.topic, error: error), now)
             // session-engine replies to requests.
@@ -156,12 +159,12 @@ struct ExporterLoop {
         }
     }
 
-    private mutating func receive(
+    private mutating func receiveSessionMessage(
         _ message: MQTTMessage, _ key: SessionKey, _ topic: SessionTopic, _ targets: [Target], _ now: Moment
     ) throws(PayloadError) {
         switch topic {
-        case .series(let number): try collector.receive(message.payload, number: number, kind: .series, of: key)
-        case .track(let number): try collector.receive(message.payload, number: number, kind: .track, of: key)
+        case .series(let number): try collector.receiveChunk(message.payload, number: number, kind: .series, of: key)
+        case .track(let number): try collector.receiveChunk(message.payload, number: number, kind: .track, of: key)
         case _ where message.payload.isEmpty: break
         case .state:
             guard try JSONCoding.decode(SeenStatus.self, from: message.payload).status == .deleted else { break }
@@ -173,7 +176,7 @@ struct ExporterLoop {
             guard SessionKey(workout.user, workout.session) == key else {
                 throw .malformed("user or session is not the topic's")
             }
-            let news = machine.receive(workout, targets: targets, now: now)
+            let news = machine.receiveWorkout(workout, targets: targets, now: now)
             if !news.isEmpty { machine.payloads[key] = [UInt8](message.payload) }
             outbox.add(news)
         case .summaryMetrics: try receiveSummary(message, .series, of: key)
@@ -183,10 +186,10 @@ struct ExporterLoop {
             outbox.add(machine.see(seen.revision, of: key, target: target, now: now))
         case .exportResult(let target):
             let result = try JSONCoding.decode(ExportResult.self, from: message.payload)
-            outbox.add(machine.receive(result, of: key, target: target, now: now))
+            outbox.add(machine.receiveResult(result, of: key, target: target, now: now))
         case .request:
             let request = try JSONCoding.decode(SessionRequest.self, from: message.payload)
-            outbox.add(machine.receive(request, of: key, targets: targets, now: now))
+            outbox.add(machine.answerRequest(request, of: key, targets: targets, now: now))
         default: break
         }
     }
@@ -195,7 +198,7 @@ struct ExporterLoop {
         _ message: MQTTMessage, _ kind: ChunkKind, of key: SessionKey
     ) throws(PayloadError) {
         let summary = try JSONCoding.decode(SummaryHead.self, from: message.payload)
-        collector.receive(revision: summary.revision, chunks: summary.chunks, kind: kind, of: key)
+        collector.receiveSummary(revision: summary.revision, chunks: summary.chunks, kind: kind, of: key)
     }
 
     private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {

@@ -58,7 +58,7 @@ struct LiveActivityPublisherLoop {
         case .batch(let received):
             batch = received
             metrics.received(received.messages.count)
-            for message in received.messages { receive(message, now) }
+            for message in received.messages { receiveMessage(message, now) }
         case .tick:
             pass(now)
             // Not with each batch: a change costs as much as there are subscriptions.
@@ -141,7 +141,7 @@ struct LiveActivityPublisherLoop {
             }
             context.logger.debug("APNs token expired, removed", metadata: metadata)
         }
-        outbox.add(machine.receive(ended.outcome, for: ended.push, now: now))
+        outbox.add(machine.recordOutcome(ended.outcome, for: ended.push, now: now))
     }
 
     /// The due pushes, as far as there is room. Those that wait for the disk take none, so that the others continue. Alerts

@@ -14,13 +14,13 @@ extension SessionEngineLoop {
 
     mutating func load(_ shards: Set<Shard>, _ now: Moment) async throws {
         for record in try await store.records(in: SessionRecord.users, shards: shards) {
-            guard let user = User(record.key), let stored: UserRecord = read(record, from: SessionRecord.users)
+            guard let user = User(record.key), let stored: UserRecord = decodeRecord(record, from: SessionRecord.users)
             else { continue }
             machine.load(stored, of: user)
             if stored.erasing != nil { erasures[user] = Erasure(user) }
         }
         for record in try await store.records(in: SessionRecord.quotas, shards: shards) {
-            guard let user = User(record.key), var quota: UserQuota = read(record, from: SessionRecord.quotas)
+            guard let user = User(record.key), var quota: UserQuota = decodeRecord(record, from: SessionRecord.quotas)
             else { continue }
             quota.limit(to: now)
             machine.quotas[user] = quota
@@ -54,7 +54,7 @@ extension SessionEngineLoop {
             let stored = try? JSONCoding.decode(StoredRevisions.self, from: record.value)
             guard let stored, !machine.isErased(user, revision: stored.revision) else { return }
         }
-        guard let session: SessionRecord = read(record, from: SessionRecord.sessions) else { return }
+        guard let session: SessionRecord = decodeRecord(record, from: SessionRecord.sessions) else { return }
         machine.load(session, replies: try await replies(of: session.session.key), now: now)
     }
 
@@ -64,7 +64,7 @@ extension SessionEngineLoop {
         let records = try await store.records(in: SessionRecord.replies, of: StoreRange(folder), limit: limit)
         var replies: [CommandID: Reply] = [:]
         for record in records {
-            if let reply: Reply = read(record, from: SessionRecord.replies) { replies[reply.id] = reply }
+            if let reply: Reply = decodeRecord(record, from: SessionRecord.replies) { replies[reply.id] = reply }
         }
         return replies
     }
@@ -109,7 +109,7 @@ extension SessionEngineLoop {
     /// Loads one session from history; `nil` if it is in memory or its record cannot be decoded.
     @discardableResult
     mutating func borrow(_ record: StoreRecord, _ now: Moment) async throws -> SessionRecord? {
-        guard let session: SessionRecord = read(record, from: SessionRecord.history),
+        guard let session: SessionRecord = decodeRecord(record, from: SessionRecord.history),
             machine.entries[session.session.key] == nil
         else { return nil }
         let key = session.session.key
@@ -169,7 +169,7 @@ extension SessionEngineLoop {
             guard let client = page.envelope.client else { continue }
             let range = HistoryRange(user: user, query: page.query)
             var found = pages[range]
-            if found == nil { found = try await read(range) }
+            if found == nil { found = try await readPage(range) }
             pages[range] = found
             var reply = Reply(id: page.envelope.id, revision: nil, now: now.wallClock)
             reply.workouts = found?.workouts
@@ -179,19 +179,22 @@ extension SessionEngineLoop {
         await context.send(replies)
     }
 
-    private mutating func read(_ range: HistoryRange) async throws -> (workouts: [WorkoutOverview], next: HistoryPlace?)
-    {
+    private mutating func readPage(
+        _ range: HistoryRange
+    ) async throws -> (workouts: [WorkoutOverview], next: HistoryPlace?) {
         // One workout beyond the page proves that there is another page.
         let records = try await store.records(in: SessionRecord.overviews, of: range.keys, limit: range.query.limit + 1)
         var workouts: [WorkoutOverview] = []
         for record in records.prefix(range.query.limit) {
-            if let workout: WorkoutOverview = read(record, from: SessionRecord.overviews) { workouts.append(workout) }
+            if let workout: WorkoutOverview = decodeRecord(record, from: SessionRecord.overviews) {
+                workouts.append(workout)
+            }
         }
         return (workouts, records.count > range.query.limit ? workouts.last?.place : nil)
     }
 
     /// The record's value; sets aside a record that cannot be decoded, for an operator to examine.
-    mutating func read<Value: Decodable>(_ record: StoreRecord, from collection: StoreCollection) -> Value? {
+    mutating func decodeRecord<Value: Decodable>(_ record: StoreRecord, from collection: StoreCollection) -> Value? {
         do throws(PayloadError) {
             return try JSONCoding.decode(Value.self, from: record.value, now: context.clock.moment)
         } catch {

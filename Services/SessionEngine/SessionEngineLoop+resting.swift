@@ -55,7 +55,7 @@ extension SessionEngineLoop {
                 outbox.add([.settle(key, due.key)])
                 // A session in memory rests again later.
                 guard machine.entries[key] == nil, let record = try await history([key]).first,
-                    let session: SessionRecord = read(record, from: SessionRecord.history)
+                    let session: SessionRecord = decodeRecord(record, from: SessionRecord.history)
                 else { continue }
                 let isDeleted = session.session.statusName == .deleted
                 // It rested again since, with another time.

@@ -71,7 +71,7 @@ struct SessionEngineLoop {
             metrics.received(received.messages.count)
             let incoming = received.messages.map(EngineMessage.init)
             try await borrow(incoming, now)
-            for message in incoming { receive(message, now) }
+            for message in incoming { receiveMessage(message, now) }
             try await erase(now)
         case .tick:
             outbox.add(machine.advance(to: now))
@@ -143,10 +143,10 @@ struct SessionEngineLoop {
             }
             left.append(message)
         }
-        for message in left.reversed() { receive(message, now) }
+        for message in left.reversed() { receiveMessage(message, now) }
     }
 
-    private mutating func receive(_ incoming: EngineMessage, _ now: Moment) {
+    private mutating func receiveMessage(_ incoming: EngineMessage, _ now: Moment) {
         let message = incoming.message
         guard let topic = incoming.topic else { return reject(badTopic: message, now) }
         do throws(PayloadError) {
@@ -155,32 +155,32 @@ struct SessionEngineLoop {
                 if kind == .command { pending.add(message, for: key.user.shard, of: key.user, now: now) }
             case .user(let user, let kind) where !outbox.owns(user.shard):
                 if kind == .request { pending.add(message, for: user.shard, of: user, now: now) }
-            case .session(let key, .command): receive(command: message, key, now)
-            case .user(let user, .request): receive(incoming.request, message, user, now)
+            case .session(let key, .command): receiveCommand(message, key, now)
+            case .user(let user, .request): receiveRequest(incoming.request, message, user, now)
             case .user(let user, .viewerRequest(let viewer)):
-                receive(incoming.viewerRequest, message, user, viewer, now)
+                receiveViewerRequest(incoming.viewerRequest, message, user, viewer, now)
             case .presence("route-builder", let instance):
                 try machine.routeBuilders.receive(message, of: instance, now)
             case _ where message.payload.isEmpty: break
             case .session(let key, .summaryMetrics):
                 let report = try JSONCoding.decode(MetricsReport.self, from: message.payload)
-                outbox.add(machine.receive(report, for: key, now: now))
+                outbox.add(machine.receiveMetricsReport(report, for: key, now: now))
             case .session(let key, .summaryRoute):
                 let report = try JSONCoding.decode(RouteReport.self, from: message.payload)
-                outbox.add(machine.receive(report, for: key, now: now))
+                outbox.add(machine.receiveRouteReport(report, for: key, now: now))
             case .session(let key, .weather):
                 let weather = try JSONCoding.decode(Weather.self, from: message.payload)
-                outbox.add(machine.receive(weather, for: key, now: now))
+                outbox.add(machine.receiveWeather(weather, for: key, now: now))
             case .session(let key, .request):
                 do throws(PayloadError) {
                     let request = try JSONCoding.decode(SessionRequest.self, from: message.payload)
-                    outbox.add(machine.receive(request, for: key))
+                    outbox.add(machine.answerSessionRequest(request, for: key))
                 } catch {
                     refuse(message, error, to: key.user, now)
                 }
             case .session(let key, .heard(let kind)):
                 let heard = try JSONCoding.decode(Heard.self, from: message.payload)
-                outbox.add(machine.receive(heard, kind, of: key, now: now))
+                outbox.add(machine.receiveHeard(heard, kind, of: key, now: now))
             case .session(let key, .state):
                 outbox.add(machine.seeState(try revision(message), of: key, now: now))
             case .session(let key, .profile):
@@ -196,11 +196,11 @@ struct SessionEngineLoop {
             case .user(let user, .coachReply):
                 let reply = try JSONCoding.decode(CoachReply.self, from: message.payload)
                 guard let error = reply.validationError else {
-                    outbox.add(machine.receive(reply, of: user, now: now))
+                    outbox.add(machine.receiveCoachReply(reply, of: user, now: now))
                     break
                 }
                 // The question ends without advice, so that its command need not wait for the timeout.
-                outbox.add(machine.receive(CoachReply(id: reply.id, error: error), of: user, now: now))
+                outbox.add(machine.receiveCoachReply(CoachReply(id: reply.id, error: error), of: user, now: now))
                 throw .malformed(error)
             default: break
             }
@@ -213,7 +213,7 @@ struct SessionEngineLoop {
         try JSONCoding.decode(SeenRevision.self, from: message.payload).revision
     }
 
-    private mutating func receive(
+    private mutating func receiveRequest(
         _ request: Result<UserRequest, PayloadError>?, _ message: MQTTMessage, _ user: User, _ now: Moment
     ) {
         switch request {
@@ -223,7 +223,7 @@ struct SessionEngineLoop {
                 return outbox.add([machine.refuse(request, user, UserLimit.requests.refusal(after: 5), now)])
             }
             let isNew = !machine.hasAccepted(request, of: user)
-            outbox.add(machine.receive(request, of: user, now: now))
+            outbox.add(machine.answerRequest(request, of: user, now: now))
             if request.action == .deleteEverything, isNew { erasures[user] = Erasure(user) }
         case .failure(let error): refuse(message, error, to: user, now)
         case nil: break
@@ -237,7 +237,7 @@ struct SessionEngineLoop {
         outbox.add([.reply(sender, client, reply)])
     }
 
-    private mutating func receive(
+    private mutating func receiveViewerRequest(
         _ request: Result<ViewerRequest, PayloadError>?, _ message: MQTTMessage, _ user: User, _ viewer: User,
         _ now: Moment
     ) {
@@ -249,7 +249,7 @@ struct SessionEngineLoop {
                 let reply = Reply(id: request.id, revision: nil, now: now.wallClock, error: refusal)
                 return outbox.add([.reply(viewer, request.client, reply)])
             }
-            outbox.add(machine.receive(request, of: user, from: viewer))
+            outbox.add(machine.answerViewerRequest(request, of: user, from: viewer))
         case .failure(let error): refuse(message, error, to: viewer, now)
         case nil: break
         }
@@ -260,10 +260,10 @@ struct SessionEngineLoop {
         try? JSONCoding.decode(Command.Envelope.self, from: message.payload)
     }
 
-    private mutating func receive(command message: MQTTMessage, _ key: SessionKey, _ now: Moment) {
+    private mutating func receiveCommand(_ message: MQTTMessage, _ key: SessionKey, _ now: Moment) {
         do throws(PayloadError) {
             let command = try JSONCoding.decode(Command.self, from: message.payload)
-            let actions = machine.receive(command, for: key, now: now)
+            let actions = machine.applyCommand(command, for: key, now: now)
             for case .limited(let user, let limit) in actions { context.limits.reached(limit.name, by: user, at: now) }
             outbox.add(actions)
         } catch {

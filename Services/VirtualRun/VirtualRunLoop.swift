@@ -72,7 +72,7 @@ struct VirtualRunLoop {
             let incoming = received.messages.compactMap { RunMessage($0) { epochs[$0] != nil } }
             try await borrow(incoming, now)
             try await follow(incoming, now)
-            for message in incoming { receive(message, now) }
+            for message in incoming { receiveMessage(message, now) }
             try await erase(now)
             try await borrowForCreations(now)
             outbox.add(machine.advance(to: now))
@@ -145,7 +145,7 @@ struct VirtualRunLoop {
 
     // MARK: Messages
 
-    private mutating func receive(_ incoming: RunMessage, _ now: Moment) {
+    private mutating func receiveMessage(_ incoming: RunMessage, _ now: Moment) {
         let message = incoming.message
         guard let topic = incoming.topic else {
             let rejection = Rejection(badTopic: message.topic, requests: true, owns: outbox.owns)
@@ -154,11 +154,11 @@ struct VirtualRunLoop {
         }
         do throws(PayloadError) {
             switch topic {
-            case .session(let key, let topic): try receive(message, key, topic, incoming.metrics, now)
-            case .user(let user, .virtualRunRequest): receive(incoming.request, message, user, now)
+            case .session(let key, let topic): try receiveSessionMessage(message, key, topic, incoming.metrics, now)
+            case .user(let user, .virtualRunRequest): receiveRequest(incoming.request, message, user, now)
             case .user(let user, .profile) where !message.payload.isEmpty:
                 let profile = try JSONCoding.decode(RunnerProfile.self, from: message.payload)
-                if machine.receive(profile, of: user, now: now) { erasing.insert(user) }
+                if machine.receiveProfile(profile, of: user, now: now) { erasing.insert(user) }
             case .user(let user, .virtualRun(let run)) where outbox.owns(run.shard) && !message.payload.isEmpty:
                 outbox.add(machine.see(try revision(message), of: run, for: user, now: now))
             case .user(let user, .virtualRunPeople) where !outbox.owns(user.shard):
@@ -166,7 +166,7 @@ struct VirtualRunLoop {
             case .user(let user, .virtualRunPeople) where !message.payload.isEmpty:
                 outbox.add(machine.seePeople(try revision(message), of: user, now: now))
             case .presence("metrics-aggregator", let instance):
-                outbox.add(try machine.receive(presence: message, of: instance, now: now))
+                outbox.add(try machine.receivePresence(message, of: instance, now: now))
             default: break
             }
         } catch {
@@ -174,22 +174,22 @@ struct VirtualRunLoop {
         }
     }
 
-    private mutating func receive(
+    private mutating func receiveSessionMessage(
         _ message: MQTTMessage, _ key: SessionKey, _ topic: SessionTopic,
         _ metrics: Result<RunnerMetrics, PayloadError>?, _ now: Moment
     ) throws(PayloadError) {
         switch topic {
         case .metrics:
             if let metrics = try metrics?.get() {
-                machine.receive(metrics, of: key, isRetained: message.retain, now: now)
+                machine.receiveMetrics(metrics, of: key, isRetained: message.retain, now: now)
             }
         case .series(let number) where machine.wants(key):
-            try machine.collector.receive(message.payload, number: number, kind: .series, of: key)
+            try machine.collector.receiveChunk(message.payload, number: number, kind: .series, of: key)
         case .track(let number) where machine.wants(key):
-            try machine.collector.receive(message.payload, number: number, kind: .track, of: key)
+            try machine.collector.receiveChunk(message.payload, number: number, kind: .track, of: key)
         case _ where message.payload.isEmpty: break
         case .state where incoming(message, names: key):
-            outbox.add(machine.receive(try SessionState(message.payload), now: now))
+            outbox.add(machine.receiveState(try SessionState(message.payload), now: now))
         case .summaryMetrics where machine.wants(key): try receiveSummary(message, .series, of: key)
         case .summaryRoute where machine.wants(key): try receiveSummary(message, .track, of: key)
         case .workout where incoming(message, names: key):
@@ -197,7 +197,7 @@ struct VirtualRunLoop {
             guard SessionKey(workout.user, workout.session) == key else {
                 throw .malformed("user or session is not the topic's")
             }
-            outbox.add(machine.receive(RunWorkout(workout), of: key, run: workout.run, now: now))
+            outbox.add(machine.receiveWorkout(RunWorkout(workout), of: key, run: workout.run, now: now))
         default: break
         }
     }
@@ -211,15 +211,15 @@ struct VirtualRunLoop {
         _ message: MQTTMessage, _ kind: ChunkKind, of key: SessionKey
     ) throws(PayloadError) {
         let summary = try JSONCoding.decode(SummaryHead.self, from: message.payload)
-        machine.collector.receive(revision: summary.revision, chunks: summary.chunks, kind: kind, of: key)
+        machine.collector.receiveSummary(revision: summary.revision, chunks: summary.chunks, kind: kind, of: key)
     }
 
-    private mutating func receive(
+    private mutating func receiveRequest(
         _ request: Result<VirtualRunRequest, PayloadError>?, _ message: MQTTMessage, _ user: User, _ now: Moment
     ) {
         switch request {
         case .success(let request) where outbox.owns(request.shard(of: user)):
-            outbox.add(machine.receive(request, of: user, now: now, using: &random))
+            outbox.add(machine.answerRequest(request, of: user, now: now, using: &random))
         case .failure(let error) where outbox.owns(user.shard):
             reject(message, Rejection(topic: message.topic, error: error), now)
             guard let (client, reply) = Reply.refusing(message.payload, error, now: now.wallClock) else { return }

@@ -32,7 +32,7 @@ struct WeatherFetcherLoop {
         let now = context.clock.moment
         for answer in answers {
             metrics.answered(answer)
-            outbox.add(machine.receive(answer, now: now, using: &random))
+            outbox.add(machine.recordAnswer(answer, now: now, using: &random))
         }
         var batch: MQTTBatch?
         switch event {
@@ -89,11 +89,11 @@ struct WeatherFetcherLoop {
             case .state:
                 let state = try SessionState(message.payload)
                 guard state.key == key else { throw .malformed("user or session is not the topic's") }
-                outbox.add(machine.receive(state, now: now))
+                outbox.add(machine.receiveState(state, now: now))
             case .heard(.locations) where machine.wantsPosition(key) && !message.payload.isEmpty:
                 let position = try JSONCoding.decode(HeardPosition.self, from: message.payload)
                 guard let place = position.place else { break }
-                outbox.add(machine.receive(place, of: key, now: now))
+                outbox.add(machine.receivePosition(place, of: key, now: now))
             case .weather where !message.payload.isEmpty:
                 let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
                 outbox.add(machine.see(seen.revision, of: key, now: now))

@@ -58,10 +58,10 @@ extension FITWriter {
     /// Describes the developer fields that records may have; their numbers are their indexes.
     package mutating func describe(_ fields: [(name: String, units: String)]) {
         guard !fields.isEmpty else { return }
-        add(FITProfile.DeveloperDataID.global, [.init(FITProfile.DeveloperDataID.developer, 0)])
+        addMessage(FITProfile.DeveloperDataID.global, [.init(FITProfile.DeveloperDataID.developer, 0)])
         typealias Field = FITProfile.FieldDescription
         for (number, field) in fields.enumerated() {
-            add(
+            addMessage(
                 Field.global,
                 [
                     .init(Field.developer, 0), .init(Field.number, number),

@@ -103,17 +103,17 @@ package struct FITChecksum {
     package init() {}
 
     package init(_ bytes: some Sequence<UInt8>) {
-        add(bytes)
+        addBytes(bytes)
     }
 
-    package mutating func add(_ bytes: some Sequence<UInt8>) {
+    package mutating func addBytes(_ bytes: some Sequence<UInt8>) {
         for byte in bytes {
-            add(nibble: UInt16(byte & 0x0F))
-            add(nibble: UInt16(byte >> 4))
+            addNibble(UInt16(byte & 0x0F))
+            addNibble(UInt16(byte >> 4))
         }
     }
 
-    private mutating func add(nibble: UInt16) {
+    private mutating func addNibble(_ nibble: UInt16) {
         value = (value >> 4) ^ Self.table[Int(value & 0x0F)] ^ Self.table[Int(nibble)]
     }
 }

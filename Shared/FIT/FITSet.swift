@@ -54,9 +54,9 @@ package struct FITExercise: Hashable, Sendable {
 
 extension FITWriter {
     /// Appends a `set` message, timed at the end of the set.
-    package mutating func add(_ set: FITSet) {
+    package mutating func addSet(_ set: FITSet) {
         typealias Field = FITProfile.Set
-        add(
+        addMessage(
             Field.global,
             [
                 Value(Field.timestamp, set.end), Value(Field.start, set.start),
@@ -68,9 +68,9 @@ extension FITWriter {
     }
 
     /// Appends an `exercise_title` message: the display name of an exercise.
-    package mutating func add(title: String, of exercise: FITExercise, index: Int) {
+    package mutating func addTitle(_ title: String, of exercise: FITExercise, index: Int) {
         typealias Field = FITProfile.ExerciseTitle
-        add(
+        addMessage(
             Field.global,
             [
                 Value(FITProfile.messageIndex, index), Value(Field.category, exercise.category),

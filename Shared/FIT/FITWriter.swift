@@ -60,7 +60,7 @@ package struct FITWriter {
     package init() {}
 
     /// Appends a message of the kind `global`.
-    package mutating func add(_ global: UInt16, _ values: [Value], developer: [DeveloperValue] = []) {
+    package mutating func addMessage(_ global: UInt16, _ values: [Value], developer: [DeveloperValue] = []) {
         definition.removeAll(keepingCapacity: true)
         definition += [0, 0, UInt8(global & 0xFF), UInt8(global >> 8), UInt8(values.count)]
         for value in values {
@@ -109,7 +109,7 @@ package struct FITWriter {
             file.removeAll(keepingCapacity: true)
         }
         // A header with its own checksum leaves the checksum of the file at 0, so that the messages alone count.
-        checksum.add(takenCount == 0 ? file[Self.headerSize...] : file[...])
+        checksum.addBytes(takenCount == 0 ? file[Self.headerSize...] : file[...])
         return file
     }
 

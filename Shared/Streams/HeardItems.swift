@@ -11,18 +11,18 @@ struct HeardItems<Item: StreamItem>: Sendable {
 
     /// - Parameter pass: calls its argument with each stored item.
     init(_ pass: (_ body: (Item) -> Void) -> Void) {
-        pass { add($0) }
+        pass { addItem($0) }
     }
 
     var position: Coordinate? { newest?.position }
 
     @specialized(where Item == Sample)
     @specialized(where Item == Location)
-    mutating func add(_ items: [Item]) {
-        for item in items { add(item) }
+    mutating func addItems(_ items: [Item]) {
+        for item in items { addItem(item) }
     }
 
-    private mutating func add(_ item: Item) {
+    private mutating func addItem(_ item: Item) {
         guard let time = item.time else { return }
         times.add(time)
         if !hasHeartRate, item.hasHeartRate { hasHeartRate = true }

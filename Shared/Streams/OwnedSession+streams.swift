@@ -123,8 +123,8 @@ extension OwnedSession {
             let pending = stream.stream.pending
             defer { stream.stream.committed() }
             guard !pending.isEmpty else { continue }
-            live?.add(pending, from: stream.device, segments: record.state.segments, now: now.wallClock)
-            heard?.add(pending)
+            live?.addItems(pending, from: stream.device, segments: record.state.segments, now: now.wallClock)
+            heard?.addItems(pending)
             sinceFold?.append((stream.device, stream.stream.next, pending))
         }
         count += pendingItems

@@ -40,13 +40,13 @@ struct RouteIntake {
     /// Starts again with a route whose stored track is unreadable.
     init(_ key: SessionKey, again route: StoredRoute, now: Moment) {
         self.init(key)
-        receive(
+        receiveReport(
             RouteReport(revision: route.revision, state: 0, next: [:], chunks: route.chunks, totals: route.totals),
             beside: route, now: now)
     }
 
     /// Receives a summary. Older revisions change nothing, and the same one requests missing chunks again.
-    mutating func receive(_ report: RouteReport, beside stored: StoredRoute?, now: Moment) {
+    mutating func receiveReport(_ report: RouteReport, beside stored: StoredRoute?, now: Moment) {
         guard report.revision > stored?.floor ?? -1, report.revision >= summary?.revision ?? -1 else { return }
         if let arrival, arrival.revision < report.revision { self.arrival = nil }
         let isNew = report.revision != summary?.revision
@@ -59,7 +59,7 @@ struct RouteIntake {
     }
 
     /// Receives a chunk. Chunks of older revisions change nothing; one of a newer revision drops those before.
-    mutating func receive(
+    mutating func receiveChunk(
         _ payload: ArraySlice<UInt8>, _ head: ChunkHead, beside stored: StoredRoute?, now: Moment
     ) {
         guard head.revision > stored?.floor ?? -1, head.revision >= summary?.revision ?? -1,

@@ -24,7 +24,9 @@ extension StreamLoop {
     }
 
     /// Handles a request of a viewer. The chunks of a session are published for all readers.
-    mutating func receive(_ message: MQTTMessage, of user: User, from viewer: User, _ now: Moment) async throws {
+    mutating func receiveViewerRequest(
+        _ message: MQTTMessage, of user: User, from viewer: User, _ now: Moment
+    ) async throws {
         if viewerRates[viewer] == nil, viewerRates.count >= StreamTimes.viewerLimit { viewerRates = [:] }
         let full = TokenBucket<Moment>(burst: StreamTimes.viewerBurst, perSecond: StreamTimes.viewerRate)
         guard viewerRates[viewer, default: full].take(now) else {

@@ -27,7 +27,7 @@ extension StreamLoop {
     }
 
     /// Publishes what a job computed, unless its session has left memory since.
-    mutating func receive(_ end: StreamJob<Work>.End, _ now: Moment) async {
+    mutating func receiveJobEnd(_ end: StreamJob<Work>.End, _ now: Moment) async {
         let job = end.job
         guard let session = machine.end(end) else { return }
         switch (end.outcome, job.purpose) {

@@ -62,7 +62,7 @@ package struct StreamLoop<Work: StreamWork> {
         let now = context.clock.moment
         // Jobs of lost sessions have no effect.
         if case .ownership(.lost(let shards)) = event { drop(shards) }
-        for end in ends { await receive(end, now) }
+        for end in ends { await receiveJobEnd(end, now) }
         switch event {
         case .ownership(.gained(let gained)):
             epochs.merge(gained) { $1 }
@@ -80,7 +80,7 @@ package struct StreamLoop<Work: StreamWork> {
             for key in machine.sessions.keys { announce(key, now) }
         case .batch(let batch):
             let begun = ContinuousClock.now
-            try await receive(batch.messages, now)
+            try await receiveMessages(batch.messages, now)
             try await commit(now) { batch.acknowledge() }
             await flush()
             metrics.batch(messages: batch.messages.count, took: ContinuousClock.now - begun)
@@ -137,16 +137,16 @@ package struct StreamLoop<Work: StreamWork> {
 
     // MARK: Messages
 
-    private mutating func receive(_ received: [MQTTMessage], _ now: Moment) async throws {
+    private mutating func receiveMessages(_ received: [MQTTMessage], _ now: Moment) async throws {
         let runs = runs(received)
         try await load(runs.filter { $0.messages.contains { !$0.payload.isEmpty } }.compactMap { $0.topic }, now)
         try await replaceCorruptRecords(runs, now)
         for run in runs {
             switch run.topic {
             case .user(let user, .viewerRequest(let viewer))?:
-                for message in run.messages { try await receive(message, of: user, from: viewer, now) }
+                for message in run.messages { try await receiveViewerRequest(message, of: user, from: viewer, now) }
             case .session(let key, let kind)? where epochs[key.session.shard] != nil:
-                receive(run.messages, key, kind, now)
+                receiveRun(run.messages, key, kind, now)
             case nil:
                 for message in run.messages {
                     let rejection = Rejection(badTopic: message.topic) { epochs[$0] != nil }
@@ -168,7 +168,7 @@ package struct StreamLoop<Work: StreamWork> {
         return runs
     }
 
-    private mutating func receive(
+    private mutating func receiveRun(
         _ messages: ArraySlice<MQTTMessage>, _ key: SessionKey, _ kind: SessionTopic, _ now: Moment
     ) {
         let device = Work.kind.device(of: kind)
@@ -177,9 +177,9 @@ package struct StreamLoop<Work: StreamWork> {
         for message in messages {
             do throws(PayloadError) {
                 if let device {
-                    try receive(message, from: device, of: key, session, now)
+                    try acceptBatch(message, from: device, of: key, session, now)
                 } else {
-                    try receive(message, key, kind, now)
+                    try receiveMessage(message, key, kind, now)
                 }
             } catch {
                 reject(message, error, now)
@@ -187,19 +187,19 @@ package struct StreamLoop<Work: StreamWork> {
         }
     }
 
-    private mutating func receive(
+    private mutating func receiveMessage(
         _ message: MQTTMessage, _ key: SessionKey, _ kind: SessionTopic, _ now: Moment
     ) throws(PayloadError) {
         switch kind {
         case .state where !message.payload.isEmpty:
             let state = try SessionState(message.payload)
             guard state.key == key else { throw .malformed("user or session is not the topic's") }
-            machine.receive(state, now: now)
+            machine.receiveState(state, now: now)
             if state.isPast == true { retention.receivePast(key, now) }
             unknown.remove(key)
             for waiting in pendingBuffer.take(key, now: now) {
                 guard case .session(_, let kind)? = topic(waiting.topic) else { continue }
-                receive([waiting], key, kind, now)
+                receiveRun([waiting], key, kind, now)
             }
         case _ where kind == Work.kind.summary && !message.payload.isEmpty:
             let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
@@ -216,24 +216,24 @@ package struct StreamLoop<Work: StreamWork> {
             // A session without a summary publishes its chunks with it.
             if machine.sessions[key]?.record.report != nil { requestedChunks.append(key) }
         case _ where message.payload.isEmpty: break
-        case .track(let number): try machine.receive(message.payload, number, of: key, now: now)
-        case .route: machine.receive(try Work.Live.read(message.payload), of: key, now: now)
+        case .track(let number): try machine.receiveTrackChunk(message.payload, number, of: key, now: now)
+        case .route: machine.receiveLiveRoute(try Work.Live.read(message.payload), of: key, now: now)
         case .profile, .summaryRoute:
             guard machine.sessions[key] != nil else {
                 pendingBuffer.add(message, for: key, of: key.user, now: now)
                 break
             }
             if kind == .profile {
-                machine.receive(try SessionProfile(message.payload), of: key, now: now)
+                machine.receiveProfile(try SessionProfile(message.payload), of: key, now: now)
             } else {
-                machine.receive(
+                machine.receiveRouteReport(
                     try JSONCoding.decode(RouteReport.self, from: message.payload), of: key, now: now)
             }
         default: break
         }
     }
 
-    private mutating func receive(
+    private mutating func acceptBatch(
         _ message: MQTTMessage, from device: Device, of key: SessionKey, _ session: OwnedSession<Work>?, _ now: Moment
     ) throws(PayloadError) {
         let batch = try ItemBatch<Work.Item>(message.payload, accepting: AcceptedTimes(now: now.wallClock))
@@ -247,7 +247,7 @@ package struct StreamLoop<Work: StreamWork> {
             }
             return
         }
-        let outcome = machine.receive(batch, from: device, of: session, now: now)
+        let outcome = machine.acceptBatch(batch, from: device, of: session, now: now)
         switch outcome {
         case .taken, .corrected:
             if let flaw = batch.flaw { reject(message, flaw, now) }

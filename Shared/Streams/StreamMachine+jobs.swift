@@ -83,7 +83,7 @@ extension StreamMachine {
         guard let session = sessions[key] else { return }
         session.foldedAt = now
         session.heard = end.heard
-        for part in session.sinceFold ?? [] { session.heard?.add(part.items) }
+        for part in session.sinceFold ?? [] { session.heard?.addItems(part.items) }
         var live = live
         guard !Work.Live.isOther(session.profiled, than: end.job.profiled), live.follow(session.state) else {
             session.foldDue = now + session.spacing(session.foldCost)
@@ -93,7 +93,7 @@ extension StreamMachine {
         if let shown = session.live { live.continueDisplay(of: shown) }
         for part in session.sinceFold ?? [] {
             let known = (end.streams[part.device]?.next ?? 0) - part.first
-            live.add(
+            live.addItems(
                 Array(part.items.dropFirst(max(0, known))), from: part.device, segments: session.state.segments,
                 now: now.wallClock)
         }

@@ -6,24 +6,24 @@ import Workouts
 /// The route of ended sessions, an input of their summaries.
 extension StreamMachine {
     /// Receives the summary of a session's route. Older revisions change nothing.
-    mutating func receive(_ report: RouteReport, of key: SessionKey, now: Moment) {
+    mutating func receiveRouteReport(_ report: RouteReport, of key: SessionKey, now: Moment) {
         guard let session = sessions[key], session.state.status != .deleted,
             report.revision > session.record.route?.floor ?? -1
         else { return }
-        intakes[key, default: RouteIntake(key)].receive(report, beside: session.record.route, now: now)
+        intakes[key, default: RouteIntake(key)].receiveReport(report, beside: session.record.route, now: now)
         // It may be complete with this.
         withRoute.insert(key)
     }
 
     /// Receives a chunk of a session's track. Only those of newer revisions count.
-    mutating func receive(
+    mutating func receiveTrackChunk(
         _ payload: ArraySlice<UInt8>, _ number: Int, of key: SessionKey, now: Moment
     ) throws(PayloadError) {
         guard let session = sessions[key], session.isEnded else { return }
         let head = try ChunkHead(payload)
         guard head.number == number else { throw .malformed("n: not the topic's") }
         guard head.revision > session.record.route?.floor ?? -1 else { return }
-        intakes[key, default: RouteIntake(key)].receive(payload, head, beside: session.record.route, now: now)
+        intakes[key, default: RouteIntake(key)].receiveChunk(payload, head, beside: session.record.route, now: now)
         withRoute.insert(key)
     }
 
@@ -102,7 +102,7 @@ extension StreamMachine {
 /// The route while it is built.
 extension StreamMachine {
     /// Receives the live route of a session.
-    mutating func receive(_ companion: Work.Live.Companion, of key: SessionKey, now: Moment) {
+    mutating func receiveLiveRoute(_ companion: Work.Live.Companion, of key: SessionKey, now: Moment) {
         guard let session = sessions[key] else { return }
         session.hasLiveRoute = true
         guard session.live != nil else {

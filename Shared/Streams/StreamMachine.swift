@@ -60,7 +60,7 @@ struct StreamMachine<Work: StreamWork> {
     // MARK: Items
 
     /// Receives a batch. Its stream must be in memory.
-    mutating func receive(
+    mutating func acceptBatch(
         _ batch: ItemBatch<Work.Item>, from device: Device, of session: OwnedSession<Work>, now: Moment
     ) -> StreamOutcome {
         if session.record.state.status == .deleted { return .dropped }
@@ -226,7 +226,7 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Receives a session's state. An older state changes nothing.
-    mutating func receive(_ state: SessionState, now: Moment) {
+    mutating func receiveState(_ state: SessionState, now: Moment) {
         let key = state.key
         if let session = sessions[key] {
             let known = session.state
@@ -251,7 +251,7 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Receives the profile of a session. An older one changes nothing.
-    mutating func receive(_ profile: SessionProfile, of key: SessionKey, now: Moment) {
+    mutating func receiveProfile(_ profile: SessionProfile, of key: SessionKey, now: Moment) {
         guard let session = sessions[key], session.state.status != .deleted,
             profile.revision > session.record.profile?.revision ?? -1
         else { return }

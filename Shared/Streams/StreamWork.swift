@@ -60,7 +60,7 @@ package protocol LiveFold: Sendable {
     mutating func follow(_ state: SessionState) -> Bool
 
     /// Adds consecutive items of a device.
-    mutating func add(_ items: [Item], from device: Device, segments: [Segment], now: Timestamp)
+    mutating func addItems(_ items: [Item], from device: Device, segments: [Segment], now: Timestamp)
 
     /// Decodes a payload of the live route.
     static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> Companion

@@ -49,6 +49,21 @@ package final class ChildProcess: Sendable {
         _ = wait()
     }
 
+    /// Waits for the process to end by itself, and returns whether it has.
+    func ends(within limit: Duration) -> Bool {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            var ended = siginfo_t()
+            waitid(P_PID, id_t(id), &ended, WEXITED | WNOWAIT | WNOHANG)
+            if ended.si_signo != 0 {
+                _ = wait()
+                return true
+            }
+            if ContinuousClock.now >= deadline { return false }
+            usleep(2_000)
+        }
+    }
+
     /// Sends a signal that the process survives, such as SIGSTOP.
     package func send(_ signal: Int32) {
         exitStatus.withLock { status in

@@ -29,13 +29,13 @@ package final class InMemoryBroker: Sendable {
     package func kill() {
         change { state in
             state.stop()
-            state.retained.removeAll()
+            state.model.forgetAll()
         }
     }
 
     /// The topic's retained message.
     package func retained(_ topic: String) -> MQTTMessage? {
-        state.withLock { $0.retained[topic] }
+        state.withLock { $0.model[topic] }
     }
 
     /// All published messages so far, in order.

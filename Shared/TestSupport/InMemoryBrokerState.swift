@@ -28,7 +28,7 @@ struct InMemoryBrokerState {
         var isDraining = false
     }
 
-    var retained: [String: MQTTMessage] = [:]
+    var model = BrokerModel()
     private(set) var published: [MQTTMessage] = []
     private var clients: [Client] = []
     private var isStopped = false
@@ -91,7 +91,7 @@ struct InMemoryBrokerState {
     private mutating func subscribe(_ id: Int) {
         guard clients[id].stream != nil, !clients[id].isDraining else { return }
         clients[id].queue.append(.connected)
-        for message in retained.values.sorted(by: { $0.topic < $1.topic }) {
+        for message in model.retained {
             route(message, to: id, through: clients[id].subscriptions)
         }
         deliver(to: id)
@@ -105,7 +105,7 @@ struct InMemoryBrokerState {
         clients[id].subscriptions = subscriptions
         if clients[id].isOnline {
             let new = subscriptions.filter { !known.contains($0) || renewed.contains($0) }
-            for message in retained.values.sorted(by: { $0.topic < $1.topic }) {
+            for message in model.retained {
                 route(message, to: id, through: new)
             }
         }
@@ -165,7 +165,7 @@ struct InMemoryBrokerState {
 
     private mutating func publish(_ message: MQTTMessage) {
         published.append(message)
-        if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : message }
+        model.publish(message)
         var live = message
         live.retain = false
         for id in clients.indices where clients[id].isOnline {
@@ -175,10 +175,7 @@ struct InMemoryBrokerState {
     }
 
     private mutating func route(_ message: MQTTMessage, to id: Int, through subscriptions: [MQTTSubscription]) {
-        let matching = subscriptions.filter { topicFilter($0.filter, matches: message.topic) }
-        guard let granted = matching.map(\.qos.rawValue).max() else { return }
-        var message = message
-        message.qos = QoS(rawValue: min(granted, message.qos.rawValue)) ?? .atMostOnce
+        guard let message = BrokerModel.delivery(of: message, through: subscriptions) else { return }
         clients[id].queue.append(.message(message))
     }
 
@@ -226,14 +223,4 @@ struct InMemoryBrokerState {
         publishHeld(id)
         deliver(to: id)
     }
-}
-
-/// `+` matches one level, `#` at the end any number of levels.
-private func topicFilter(_ filter: String, matches topic: String) -> Bool {
-    var topicLevels = topic.split(separator: "/", omittingEmptySubsequences: false)[...]
-    for level in filter.split(separator: "/", omittingEmptySubsequences: false) {
-        if level == "#" { return true }
-        guard let topicLevel = topicLevels.popFirst(), level == "+" || level == topicLevel else { return false }
-    }
-    return topicLevels.isEmpty
 }

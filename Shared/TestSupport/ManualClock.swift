@@ -72,7 +72,7 @@ package final class ManualClock: WallClock {
 
     /// Returns once at least `count` tasks wait.
     /// - Throws: `NoSleeper` after `bound` of real time.
-    package func waitForSleepers(_ count: Int = 1, bound: Duration = .seconds(300)) async throws {
+    package func waitForSleepers(_ count: Int = 1, bound: Duration = hangLimit) async throws {
         let number = nextNumber()
         let alarm = Task {
             try await Task.sleep(for: bound)

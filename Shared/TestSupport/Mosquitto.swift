@@ -58,12 +58,14 @@ package final class Mosquitto: Sendable {
 
     /// Sends SIGKILL. The broker loses everything that it has not stored.
     package func kill() {
-        end(SIGKILL)
+        process.withLock { $0.take() }?.end(SIGKILL)
     }
 
-    /// Stops the broker with SIGTERM.
+    /// Stops the broker with SIGTERM. mosquitto 2.0 ignores one that arrives after it has begun to listen and before its
+    /// main loop, so the signal is repeated every second.
     package func stop() {
-        end(SIGTERM)
+        guard let child = process.withLock({ $0.take() }) else { return }
+        repeat { child.send(SIGTERM) } while !child.ends(within: .seconds(1))
     }
 
     /// Freezes the broker with SIGSTOP, which keeps its sockets open and silent, or continues it.
@@ -73,10 +75,5 @@ package final class Mosquitto: Sendable {
 
     package var log: String {
         (try? String(contentsOfFile: folder.file("mosquitto.log"), encoding: .utf8)) ?? ""
-    }
-
-    private func end(_ signal: Int32) {
-        let child = process.withLock { $0.take() }
-        child?.end(signal)
     }
 }

@@ -9,7 +9,7 @@ import Workouts
 @testable import Exporter
 
 /// The bytes of exports that an account may have in a day.
-@Suite(.timeLimit(.minutes(10))) struct ExportQuotaTests {
+@Suite(.timeLimit(.minutes(60))) struct ExportQuotaTests {
     private let folder: TemporaryFolder
     /// 2025-01-01T12:00:00Z
     private let clock = ManualClock(now: Timestamp(seconds: 1_735_732_800))

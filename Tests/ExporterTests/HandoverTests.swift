@@ -12,7 +12,7 @@ import Workouts
 
 /// Two exporters with one export folder. The first does not notice at once that the second owns its session: it was frozen
 /// for longer than its lease.
-@Suite(.timeLimit(.minutes(10))) struct HandoverTests {
+@Suite(.timeLimit(.minutes(60))) struct HandoverTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock()
     private let workout = ServiceWorkout()

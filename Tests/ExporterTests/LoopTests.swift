@@ -12,7 +12,7 @@ import Workouts
 @testable import Exporter
 
 /// The loop between bus, store and targets, event by event.
-@Suite(.timeLimit(.minutes(10))) struct LoopTests {
+@Suite(.timeLimit(.minutes(60))) struct LoopTests {
     private let folder: TemporaryFolder
 
     init() throws {

@@ -15,7 +15,7 @@ extension RunningExporter {
     static func run(
         in folder: TemporaryFolder, upload: ExportConfiguration.Upload? = nil, exports: String? = nil,
         broker: InMemoryBroker = InMemoryBroker(), clock: ManualClock = ManualClock(),
-        log: LogRecorder = LogRecorder(), shards: ShardSelection = .all, uploadTimeout: Duration = UploadTarget.timeout,
+        log: LogRecorder = LogRecorder(), shards: ShardSelection = .all, uploadTimeout: Duration = hangLimit,
         ending: Ending = .drain, _ body: (RunningExporter) async throws -> Void
     ) async throws {
         let configuration = ExportConfiguration(folder: exports ?? folder.file("exports"), upload: upload)

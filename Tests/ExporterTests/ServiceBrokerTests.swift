@@ -9,7 +9,7 @@ import Workouts
 @testable import Exporter
 
 /// The running service, and a broker that loses retained messages or delivers old ones.
-@Suite(.timeLimit(.minutes(10))) struct ServiceBrokerTests {
+@Suite(.timeLimit(.minutes(60))) struct ServiceBrokerTests {
     private let folder: TemporaryFolder
 
     init() throws {

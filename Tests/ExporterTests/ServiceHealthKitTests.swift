@@ -8,7 +8,7 @@ import Workouts
 @testable import Exporter
 
 /// The running service, with a device that writes to HealthKit.
-@Suite(.timeLimit(.minutes(10))) struct ServiceHealthKitTests {
+@Suite(.timeLimit(.minutes(60))) struct ServiceHealthKitTests {
     private let folder: TemporaryFolder
 
     init() throws {

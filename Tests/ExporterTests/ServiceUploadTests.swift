@@ -10,7 +10,7 @@ import Workouts
 @testable import Exporter
 
 /// The running service, with an upload server that fails on request of a test.
-@Suite(.timeLimit(.minutes(10))) struct ServiceUploadTests {
+@Suite(.timeLimit(.minutes(60))) struct ServiceUploadTests {
     private let folder: TemporaryFolder
     private let credentials: TemporaryFolder
 
@@ -206,7 +206,7 @@ import Workouts
             try await exporter.expectEventually { try server.requests.count == 1 }
             began = ContinuousClock.now
         }
-        #expect(ContinuousClock.now - began < UploadTarget.timeout)
+        #expect(ContinuousClock.now - began < hangLimit)
         try server.script("{}")
         try await RunningExporter.run(in: folder, upload: upload(server), broker: broker, clock: clock) { exporter in
             try await exporter.send(workout.chunks)

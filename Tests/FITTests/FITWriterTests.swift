@@ -12,7 +12,7 @@ struct FITWriterTests {
 
     /// The value of a field of `type` after reading.
     private func written(_ type: FITBaseType, _ value: Double?) throws -> FITValue? {
-        try messages { $0.add(1, [.init(FITField(7, type), value)]) }[0].fields[7]
+        try messages { $0.addMessage(1, [.init(FITField(7, type), value)]) }[0].fields[7]
     }
 
     @Test func `the bytes equal those of independently written messages`() {
@@ -22,7 +22,7 @@ struct FITWriterTests {
             fixture.add(
                 20,
                 [.time(253, 1_700_000_000 + second), .init(3, .uint8, 120 + second), .init(0, .sint32, -(1 << 29))])
-            writer.add(
+            writer.addMessage(
                 20,
                 [
                     .init(FITProfile.timestamp, 1_700_000_000 + second),
@@ -30,7 +30,7 @@ struct FITWriterTests {
                 ])
         }
         fixture.add(264, local: 1, [.string(2, "Squat", size: 6)])
-        writer.add(264, [.init(FITProfile.ExerciseTitle.text, "Squat")])
+        writer.addMessage(264, [.init(FITProfile.ExerciseTitle.text, "Squat")])
         #expect(writer.file() == fixture.bytes)
     }
 
@@ -60,13 +60,13 @@ struct FITWriterTests {
 
     @Test func `a time or position out of range is invalid`() throws {
         for time in [631_065_599.0, 4_926_032_895, -1e18, 1e18] {
-            #expect(try messages { $0.add(20, [.init(FITProfile.timestamp, time)]) }[0].timestamp == nil)
+            #expect(try messages { $0.addMessage(20, [.init(FITProfile.timestamp, time)]) }[0].timestamp == nil)
         }
         for time in [631_065_600.0, 4_926_032_894] {
-            #expect(try messages { $0.add(20, [.init(FITProfile.timestamp, time)]) }[0].timestamp == time)
+            #expect(try messages { $0.addMessage(20, [.init(FITProfile.timestamp, time)]) }[0].timestamp == time)
         }
         let message = try messages {
-            $0.add(20, [.init(FITProfile.Record.latitude, 181.0), .init(FITProfile.Record.longitude, -180.0)])
+            $0.addMessage(20, [.init(FITProfile.Record.latitude, 181.0), .init(FITProfile.Record.longitude, -180.0)])
         }[0]
         #expect(message.number(FITProfile.Record.latitude) == nil)
         #expect(message.number(FITProfile.Record.longitude) == -180)
@@ -74,7 +74,7 @@ struct FITWriterTests {
 
     @Test func `scale and offset follow the profile and round to the nearest step`() throws {
         let message = try messages {
-            $0.add(
+            $0.addMessage(
                 20, [.init(FITProfile.Record.enhancedAltitude, -12.31), .init(FITProfile.Record.distance, 1234.567)])
         }[0]
         #expect(message.fields == [78: .number(2_438), 5: .number(123_457)])
@@ -84,7 +84,7 @@ struct FITWriterTests {
         // Every order of reuse: active definitions and replaced ones.
         let kinds = (0..<20).map(UInt16.init) + [19, 3, 4, 0, 19] + (0..<40).reversed().map(UInt16.init)
         let messages = try messages { writer in
-            for (index, kind) in kinds.enumerated() { writer.add(kind, [.init(FITField(1, .uint16), index)]) }
+            for (index, kind) in kinds.enumerated() { writer.addMessage(kind, [.init(FITField(1, .uint16), index)]) }
         }
         #expect(messages.map(\.global) == kinds)
         #expect(messages.map { $0.fields[1] } == kinds.indices.map { .number(Double($0)) })
@@ -94,7 +94,7 @@ struct FITWriterTests {
         func size(_ count: Int) -> Int {
             var writer = FITWriter()
             for _ in 0..<count {
-                for kind in 0..<16 as Range<UInt16> { writer.add(kind, [.init(FITField(1, .uint8), 1)]) }
+                for kind in 0..<16 as Range<UInt16> { writer.addMessage(kind, [.init(FITField(1, .uint8), 1)]) }
             }
             return writer.file().count
         }
@@ -103,7 +103,7 @@ struct FITWriterTests {
 
     @Test func `a text is truncated between characters and ends with a zero`() throws {
         func written(_ text: String) throws -> String? {
-            try messages { $0.add(264, [.init(FITProfile.ExerciseTitle.text, text)]) }[0]
+            try messages { $0.addMessage(264, [.init(FITProfile.ExerciseTitle.text, text)]) }[0]
                 .text(FITProfile.ExerciseTitle.text)
         }
         #expect(try written("Kniebeuge 🏋️ für alle") == "Kniebeuge 🏋️ für alle")
@@ -115,12 +115,12 @@ struct FITWriterTests {
     @Test func `sets and exercise titles are read as written`() throws {
         let squat = FITExercise(category: 28, number: 6)
         let messages = try messages { writer in
-            writer.add(
+            writer.addSet(
                 FITSet(
                     index: 0, kind: .active, start: 1_700_000_000, end: 1_700_000_060, duration: 42.5, repetitions: 8,
                     weight: 82.5, exercise: squat))
-            writer.add(FITSet(index: 1, kind: .rest, start: 1_700_000_060, end: 1_700_000_150, duration: 90))
-            writer.add(title: "Back squat", of: squat, index: 0)
+            writer.addSet(FITSet(index: 1, kind: .rest, start: 1_700_000_060, end: 1_700_000_150, duration: 90))
+            writer.addTitle("Back squat", of: squat, index: 0)
         }
         typealias Field = FITProfile.Set
         #expect(messages.map(\.global) == [225, 225, 264])
@@ -149,8 +149,8 @@ struct FITWriterTests {
             var (whole, cut, bytes) = (FITWriter(), FITWriter(), [UInt8]())
             for number in 0..<count {
                 let values = [FITWriter.Value(FITField(1, .uint32), number), .init(FITField(2, .uint8), number % 200)]
-                whole.add(UInt16(number % 20), values)
-                cut.add(UInt16(number % 20), values)
+                whole.addMessage(UInt16(number % 20), values)
+                cut.addMessage(UInt16(number % 20), values)
                 while Int.random(in: 0..<4, using: &random) == 0 { bytes += cut.take() }
             }
             let (rest, header) = cut.finish()
@@ -174,7 +174,7 @@ struct FITWriterTests {
                     values.append(.init(FITField(number, type), value))
                     fields[number] = value.map { .number($0) }
                 }
-                writer.add(global, values)
+                writer.addMessage(global, values)
                 expected.append((global, fields))
             }
         }

@@ -105,7 +105,7 @@ struct QuantityTests {
         let numbers = values.map { $0[0] }
         let sum = numbers.reduce(0, +)
         var live = LiveMetrics()
-        live.add(samples, from: Self.watch, segments: Self.segments, now: Self.begin)
+        live.addItems(samples, from: Self.watch, segments: Self.segments, now: Self.begin)
         #expect(live.latest(quantity) == numbers[2])
         let session = Session(
             key: SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!),

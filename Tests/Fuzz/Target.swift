@@ -92,7 +92,7 @@ enum Target: CaseIterable {
             _ = FinalRows(series).payload(number: number, revision: 1)
         }
         var live = LiveMetrics(LiveRules(state, nil), laps: laps)
-        for (device, samples) in streams { live.add(samples, from: device, segments: state.segments, now: now) }
+        for (device, samples) in streams { live.addItems(samples, from: device, segments: state.segments, now: now) }
         let again = LiveMetrics(
             streams: streams, segments: state.segments, rules: LiveRules(state, nil), laps: laps, now: now,
             shown: live)
@@ -118,7 +118,7 @@ enum Target: CaseIterable {
         let rows = FinalRows(Track(counted))
         for number in 0..<rows.chunkCount { _ = rows.payload(number: number, revision: 1) }
         var live = LiveRoute(activity: .running, environment: .outdoor)
-        live.add(batch.items, from: watch, segments: segments, now: now)
+        live.addItems(batch.items, from: watch, segments: segments, now: now)
         let state = session(at: first).state(revision: 1)
         let payload = live.snapshot(state, revision: 1, count: 1, isSilent: false).payload
         check(payload.count <= 4_096, true)

@@ -7,7 +7,7 @@ import Workouts
 
 /// The rights of each account, on a real broker with the real access rules and with accounts added by the real
 /// commands.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct AccessTests {
     @Test func `each account reads and writes exactly the topics that the design allows`() async throws {
         let (anna, bob, carl) = (try #require(User("anna")), try #require(User("bob")), try #require(User("carl")))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Backups in folders and from files of other accounts.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct BackupAbuseTests {
     private func mode(_ path: String) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workouts
 
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct BackupTests {
     private static let recording = FITFixture.workout(
         start: 1_700_000_000, duration: 1_200, pauses: [300...400])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The broker's plugin against clients of all kinds, on a broker as `compose/up` starts it.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct BrokerPluginTests {
     /// The scenarios in `broker_plugin.py`.
     private static let scenarios = [

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What an account is, and a coach of several, by the rules of a real broker with real accounts.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct CoachTests {
     /// A broker, services and a dashboard with accounts of their own.
     private final class Site {
@@ -106,6 +106,7 @@ struct CoachTests {
     }
 
     @Test(
+        .enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"),
         .disabled(if: Python.lacks("playwright"), "PYTHON has no playwright"),
         .enabled(if: ProcessInfo.processInfo.environment["WEB_FOLDER"] != nil, "needs WEB_FOLDER"))
     func `a coach's page shows exactly the users of the account, also while they change`() async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Parts of the commands that need no running system.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(60)))
 struct ComposeCommandTests {
     /// Runs a script in an installation and returns what it prints.
     private func run(_ script: String, in folder: TemporaryFolder) async throws -> String {

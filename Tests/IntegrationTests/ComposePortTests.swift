@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The ports that `compose/up` chooses.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ComposePortTests {
     @Test func `a port that another process takes meanwhile is not trusted`() async throws {
         let compose = try ComposeSystem.folder()

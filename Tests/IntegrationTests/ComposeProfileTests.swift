@@ -18,7 +18,7 @@ private enum DockerCompose {
 /// The profile `scale` of `compose.yaml`, as Docker Compose reads it. Its containers run without Docker.
 @Suite(
     .serialized, .enabled(if: DockerCompose.isInstalled, "PYTHON has no docker-compose beside it"),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(60)))
 struct ComposeProfileTests {
     private static let program = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "container.py").path

@@ -5,7 +5,7 @@ import Testing
 import Workouts
 
 /// `compose/up` and the commands for the system it runs.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ComposeUpTests {
     @Test func `killed processes start again, and Ctrl-C stops everything`() async throws {
         let system = try await ComposeSystem.run(nil, ["--listen", "127.0.0.1"])

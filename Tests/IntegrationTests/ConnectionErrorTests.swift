@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What the executables say when they cannot connect, and when a setting names the wrong place.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ConnectionErrorTests {
     private let compose: ComposeFolder
 

@@ -6,7 +6,7 @@ import Testing
 import Workouts
 
 /// Logins and presses through a real dashboard, with real accounts and with killed processes.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct DashboardActingTests {
     private enum Victim: CaseIterable {
         case engine, broker, dashboard

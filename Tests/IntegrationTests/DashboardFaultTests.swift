@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Faults of the dashboard's processes, networks, viewers and disk, in `faults/scenarios.py`.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct DashboardFaultTests {
     private static let programs = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "faults")
 
@@ -32,7 +32,8 @@ struct DashboardFaultTests {
         }
     }
 
-    @Test func `each press counts once, at its time, while processes, networks and disks fail`() async throws {
+    @Test(.enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"))
+    func `each press counts once, at its time, while processes, networks and disks fail`() async throws {
         let web = try TemporaryFolder()
         try DashboardProcess.copyTemplates(to: web.path)
         var random = SeededRandom()
@@ -43,6 +44,7 @@ struct DashboardFaultTests {
     }
 
     @Test(
+        .enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"),
         .disabled(if: Python.lacks("playwright"), "PYTHON has no playwright"),
         .enabled(if: ProcessInfo.processInfo.environment["WEB_FOLDER"] != nil, "needs WEB_FOLDER"))
     func `a page keeps a press through a reload and every fault, and says what does not answer`() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The dashboard of a system that `compose/up` runs, with a simulated runner, seen through its event streams.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct DashboardLiveTests {
     private struct Site {
         let system: ComposeSystem

@@ -6,7 +6,7 @@ import Testing
 import Workouts
 
 /// The operator's page with a real broker, its accounts and its access rules.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct DashboardOperatorTests {
     @Test
     func `the operator alone sees sessions, services, the broker's figures and a message that a service rejects`()

@@ -5,7 +5,7 @@ import Testing
 
 /// The dashboard's pages in Chromium against a running system.
 @Suite(
-    .timeLimit(.minutes(10)), .disabled(if: Python.lacks("playwright"), "PYTHON has no playwright"),
+    .timeLimit(.minutes(60)), .disabled(if: Python.lacks("playwright"), "PYTHON has no playwright"),
     .enabled(if: ProcessInfo.processInfo.environment["WEB_FOLDER"] != nil, "needs WEB_FOLDER"))
 struct DashboardPageTests {
     @Test func `an athlete starts, pauses and ends a workout by the keyboard alone`() async throws {

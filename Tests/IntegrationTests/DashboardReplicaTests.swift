@@ -8,7 +8,7 @@ import Workouts
 /// Two dashboards behind HAProxy: one serves, the other stands by.
 @Suite(
     .serialized, .enabled(if: PostgresServer.isInstalled),
-    .enabled(if: ProcessInfo.processInfo.environment["WEB_FOLDER"] != nil, "needs WEB_FOLDER"), .timeLimit(.minutes(10))
+    .enabled(if: ProcessInfo.processInfo.environment["WEB_FOLDER"] != nil, "needs WEB_FOLDER"), .timeLimit(.minutes(60))
 )
 struct DashboardReplicaTests {
     /// The dashboard that owns the records.

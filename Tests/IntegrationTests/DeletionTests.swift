@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workouts
 
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct DeletionTests {
     @Test func `a deleted workout leaves no bytes in the stores of running services within a minute`() async throws {
         let installation = try await Installation()

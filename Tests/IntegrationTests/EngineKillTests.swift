@@ -6,7 +6,7 @@ import Workouts
 
 @Suite(.serialized)
 struct EngineKillTests {
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(60)))
     func `a killed engine loses no acknowledged command and applies none twice`() async throws {
         var random = SeededRandom()
         let installation = try await Installation()

@@ -8,7 +8,7 @@ import Workouts
 @testable import Exporter
 
 /// Repeated kills of the exporter while a server accepts uploads and does not respond.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct ExportKillTests {
     @Test func `each workout is uploaded once and has its files, however often the exporter is killed`() async throws {
         let server = try await UploadServer(#"{"kind":"store-hang"}"#)

@@ -7,7 +7,7 @@ import Workouts
 /// Recordings of real devices, played through the whole system and exported. Independent readers find the same in the
 /// files as in the recordings.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .disabled(
         if: IndependentReader.isAnyMissing, "PYTHON has no fitdecode, fitparse and garmin-fit-sdk"),
     .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))

@@ -6,7 +6,7 @@ import Workouts
 
 /// Services on a real disk that is full for a while. Two of them keep 32 MiB in reserve.
 struct FullDiskTests {
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(60)))
     func `while the disk is full nothing is acknowledged, and later everything is stored`() async throws {
         let folder = try TemporaryFolder()
         guard let disk = SmallDisk(folder, megabytes: 96) else {

@@ -5,7 +5,7 @@ import Testing
 /// The manifests of `compose/kubernetes`, without a cluster.
 @Suite(
     .disabled(if: Python.lacks("kubernetes_validate, yaml"), "PYTHON has no kubernetes-validate and PyYAML"),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(60)))
 struct KubernetesTests {
     private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
     private static let compose = tests.appending(path: "../../compose").standardizedFileURL
@@ -92,7 +92,8 @@ struct KubernetesTests {
         ("network.yaml", "policyTypes: [Ingress, Egress]", "policyTypes: [Ingress]"),
     ]
 
-    @Test func `each mistake in a manifest is found`() async throws {
+    @Test(.enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"))
+    func `each mistake in a manifest is found`() async throws {
         let helps = try await helps()
         for (file, text, mistake) in Self.mistakes {
             let folder = try TemporaryFolder()

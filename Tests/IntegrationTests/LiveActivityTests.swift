@@ -7,7 +7,7 @@ import Workouts
 
 /// The Live Activity of a simulated run, through the whole system, with a kill of the publisher.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct LiveActivityTests {
     @Test func `a phone is updated until the end despite kills of the publisher`() async throws {

@@ -7,7 +7,7 @@ import Workouts
 @testable import Client
 
 /// The server loses a session while its device is offline.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct NotSyncedTests {
     @Test func `a workout without its session is logged whole under a new one`() async throws {
         let installation = try await Installation()

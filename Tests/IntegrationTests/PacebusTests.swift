@@ -5,7 +5,7 @@ import Testing
 import Workouts
 
 /// A planned workout that `pacebus` controls while its clock runs.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct PacebusTests {
     private static let plan = """
         {

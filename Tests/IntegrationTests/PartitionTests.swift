@@ -6,7 +6,7 @@ import Testing
 import Workouts
 
 /// `compose/up --partitions N`: several brokers, each with a part of the accounts.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct PartitionTests {
     private static let recording = FITFixture.workout(
         start: 1_700_000_000, duration: 1_200, pauses: [300...400])
@@ -19,7 +19,8 @@ struct PartitionTests {
             .flatMap { User($0) }
     }
 
-    @Test func `an account's broker alone has its topics, and one that hangs or is killed stops no other account`()
+    @Test(.enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"))
+    func `an account's broker alone has its topics, and one that hangs or is killed stops no other account`()
         async throws
     {
         let compose = try ComposeSystem.folder()

@@ -7,7 +7,7 @@ import Workouts
 private let webFolder = ProcessInfo.processInfo.environment["WEB_FOLDER"]
 
 /// Plans through a real dashboard and session-engine.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct PlanPageTests {
     private static let form = [
         "do": "save", "base": "", "press": "one", "name": "Morning", "timer.type": "", "s0.name": "Main",
@@ -72,7 +72,8 @@ struct PlanPageTests {
         let now = try Self.field("base", in: try await dashboard.get(path, as: "anna"))
         async let left = post(["base": now, "name": "Left", "press": "left"])
         async let right = post(["base": now, "name": "Right", "press": "right"])
-        #expect(Set([try await left.status, try await right.status]) == [303, 409])
+        let statuses = [try await left.status, try await right.status]
+        #expect(statuses.sorted() == [303, 409])
 
         let saved = try await dashboard.get(path, as: "anna")
         let session = try Self.field("start.session", in: saved)
@@ -115,6 +116,7 @@ struct PlanPageTests {
     }
 
     @Test(
+        .enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"),
         .enabled(if: webFolder != nil, "WEB_FOLDER is not set"),
         .disabled(if: Python.lacks("axe_playwright_python"), "PYTHON has no axe-playwright-python"))
     func `a person makes, orders, saves and starts a plan in a browser, with and without JavaScript`() async throws {

@@ -10,7 +10,7 @@ import Workouts
 /// Planned workouts through the real broker, from `start` to a FIT file, with a suspend, a kill of the engine and a
 /// resume.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .disabled(
         if: IndependentReader.isAnyMissing, "PYTHON has no fitdecode, fitparse and garmin-fit-sdk"))
 struct PlannedWorkoutTests {

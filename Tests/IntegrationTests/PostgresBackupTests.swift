@@ -6,7 +6,7 @@ import Testing
 import Workouts
 
 /// Backups of a system on PostgreSQL.
-@Suite(.serialized, .enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10)))
+@Suite(.serialized, .enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(60)))
 struct PostgresBackupTests {
     private static let recording = FITFixture.workout(
         start: 1_700_000_000, duration: 1_200, pauses: [300...400])
@@ -50,7 +50,8 @@ struct PostgresBackupTests {
         }
     }
 
-    @Test func `workouts continue in another folder from a backup that was made while replicas wrote`() async throws {
+    @Test(.enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"))
+    func `workouts continue in another folder from a backup that was made while replicas wrote`() async throws {
         let folder = try TemporaryFolder()
         let (first, second) = (try ComposeSystem.folder(), try ComposeSystem.folder())
         let password = try await first.addAccount("anna")
@@ -223,7 +224,8 @@ struct PostgresBackupTests {
         return evil
     }
 
-    @Test func `nothing in a backup runs with more rights than its service has`() async throws {
+    @Test(.enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"))
+    func `nothing in a backup runs with more rights than its service has`() async throws {
         let compose = try await stopped()
         let folder = compose.folder
         let backup = folder.file("backup.tar.gz")

@@ -6,7 +6,7 @@ import Workouts
 
 /// The example device of `Bus` in Python, against a real broker and real services.
 @Suite struct PythonDeviceTests {
-    @Test(.disabled(if: Python.lacks("paho.mqtt"), "PYTHON has no paho-mqtt"), .timeLimit(.minutes(10)))
+    @Test(.disabled(if: Python.lacks("paho.mqtt"), "PYTHON has no paho-mqtt"), .timeLimit(.minutes(60)))
     func `the example device completes its workout despite a kill`() async throws {
         let folder = try TemporaryFolder()
         let script = URL(filePath: #filePath).deletingLastPathComponent()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The web page in the README of `Bus`, in Chromium against a running system.
-@Suite(.timeLimit(.minutes(10)), .disabled(if: Python.lacks("playwright"), "PYTHON has no playwright"))
+@Suite(.timeLimit(.minutes(60)), .disabled(if: Python.lacks("playwright"), "PYTHON has no playwright"))
 struct ReadmePageTests {
     @Test func `the README's page shows a viewer the live workout and names a wrong password`() async throws {
         let system = try ComposeSystem(ComposeSystem.folder(), hasDemo: true)

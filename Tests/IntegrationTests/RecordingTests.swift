@@ -10,7 +10,7 @@ import Workouts
     .disabled(if: IndependentReader.isMissing, "PYTHON names no interpreter that has fitdecode"),
     .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))
 struct RecordingTests {
-    @Test(.timeLimit(.minutes(10)), arguments: [("run-5km", 1.0), ("ride-39km-with-pauses", 2.0), ("walk-700m", 1.0)])
+    @Test(.timeLimit(.minutes(60)), arguments: [("run-5km", 1.0), ("ride-39km-with-pauses", 2.0), ("walk-700m", 1.0)])
     func `a replayed recording becomes a workout with its own totals`(
         name: String, tolerance: Double
     ) async throws {
@@ -41,7 +41,7 @@ struct RecordingTests {
     }
 
     @Test(
-        .timeLimit(.minutes(10)),
+        .timeLimit(.minutes(60)),
         arguments: [("run-5km", 0.015), ("ride-39km-with-pauses", 0.015), ("walk-700m", 0.03)])
     func `a recording without distance gets nearly the same from its positions`(
         name: String, tolerance: Double

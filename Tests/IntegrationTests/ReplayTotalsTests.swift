@@ -16,7 +16,7 @@ struct ReplayTotalsTests {
         ("run-10km-laps.fit", 1, nil), ("run-5km.fit", 1, nil), ("run-8km.gpx", 1, nil), ("walk-700m.fit", 1, nil),
     ]
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(60)))
     func `a replay ends with the file's totals, within 1 %`() async throws {
         let folder = try #require(recordings)
         let installation = try await Installation()

@@ -8,11 +8,12 @@ import Workouts
 /// replayed workout.
 @Suite(
     .serialized, .enabled(if: PostgresServer.isInstalled),
-    .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"), .timeLimit(.minutes(10)))
+    .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"), .timeLimit(.minutes(60)))
 struct ReplicaRunTests {
     private static let services = ["exporter", "live-activity-publisher", "virtual-run"]
 
-    @Test func `exports, pushes and results are the same though owners are killed and their successors frozen`()
+    @Test(.enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"))
+    func `exports, pushes and results are the same though owners are killed and their successors frozen`()
         async throws
     {
         var random = SeededRandom()

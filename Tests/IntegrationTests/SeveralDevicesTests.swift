@@ -44,7 +44,8 @@ struct SeveralDevicesTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(
+        .enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"), .timeLimit(.minutes(60)))
     func `three devices, faults and a half that is a day late give the same bytes`() async throws {
         var random = SeededRandom()
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))

@@ -7,7 +7,7 @@ import Workouts
 /// An XML recording, played through the whole system. Python's ElementTree provides the expected values.
 @Suite(.serialized, .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))
 struct TrackRecordingTests {
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(60)))
     func `run-8km without distance gets nearly the same from its positions`() async throws {
         let file = try #require(recordings).appending(path: "run-8km.gpx").path(percentEncoded: false)
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
@@ -23,7 +23,7 @@ struct TrackRecordingTests {
         #expect(abs(try #require(results.workout.distance) - distance) <= distance * 0.015)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(60)))
     func `run-8km becomes a workout with its own distance and times`() async throws {
         let file = try #require(recordings).appending(path: "run-8km.gpx").path(percentEncoded: false)
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))

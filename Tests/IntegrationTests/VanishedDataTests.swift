@@ -7,7 +7,7 @@ import Workouts
 
 /// A data folder that is removed while services run.
 struct VanishedDataTests {
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(60)))
     func `after the data folder was removed, no item is acknowledged, and the services end with the reason`()
         async throws
     {

@@ -6,7 +6,7 @@ import Workouts
 
 /// Alerts of a virtual run of real processes: broker, virtual-run, live-activity-publisher and `pacebus`.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct VirtualRunAlertTests {
     @Test func `an invitation alerts the invitee, and its acceptance both, each once`() async throws {

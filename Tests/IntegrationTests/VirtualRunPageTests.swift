@@ -9,7 +9,8 @@ private let webFolder = ProcessInfo.processInfo.environment["WEB_FOLDER"]
     .enabled(if: webFolder != nil, "WEB_FOLDER is not set"),
     .disabled(if: Python.lacks("axe_playwright_python"), "PYTHON has no axe-playwright-python"))
 struct VirtualRunPageTests {
-    @Test(.timeLimit(.minutes(10)))
+    @Test(
+        .enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"), .timeLimit(.minutes(60)))
     func `two people invite, accept, confirm, run and read their results in browsers`() async throws {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let script = URL(filePath: #filePath).deletingLastPathComponent()

@@ -5,7 +5,7 @@ import Testing
 import Workouts
 
 /// Virtual runs of real processes: broker, services, `pacebus` and `device`.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct VirtualRunTests {
     private let ann: User
     private let ben: User

@@ -6,7 +6,7 @@ import Workouts
 
 /// The weather through the whole system, from the test's own provider.
 struct WeatherTests {
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(60)))
     func `a live session's weather is in its workout`() async throws {
         let server = try await WeatherServer("{}")
         defer { server.stop() }

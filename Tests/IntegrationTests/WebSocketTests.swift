@@ -5,7 +5,7 @@ import Testing
 
 /// Browsers' way to the broker: paho over WebSocket, and connections that abuse it.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .disabled(if: Python.lacks("paho.mqtt"), "PYTHON has no paho-mqtt"))
 struct WebSocketTests {
     @Test func `a client connects over ws and wss with its account, and pages of other sites are refused`() async throws

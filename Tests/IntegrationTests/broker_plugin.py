@@ -257,9 +257,11 @@ class Victim:
 
         thread = threading.Thread(target=run)
         thread.start()
+        # A short attack can end before the first probe.
+        self.probe()
         while thread.is_alive():
-            self.probe()
             time.sleep(0.05)
+            self.probe()
         ordered = sorted(self.delays)
         p99 = ordered[int(len(ordered) * 0.99)]
         p50 = ordered[len(ordered) // 2]

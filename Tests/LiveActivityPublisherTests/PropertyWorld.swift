@@ -279,7 +279,7 @@ struct PropertyTests {
     @Test func `in any order of events, phones receive each state once, in order, within the rate limit, and the end`()
     {
         var random = SeededRandom()
-        for _ in 0..<150 {
+        for _ in 0..<Tier.runs(40, nightly: 150) {
             var world = PropertyWorld()
             for _ in 0..<Int.random(in: 20...600, using: &random) { world.step(&random) }
             world.settle()

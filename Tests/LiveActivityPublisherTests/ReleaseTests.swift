@@ -10,7 +10,7 @@ import Workouts
 @testable import LiveActivityPublisher
 
 /// A shard is released after the pushes under way, so that its next owner does not repeat a start.
-@Suite(.timeLimit(.minutes(10))) struct ReleaseTests {
+@Suite(.timeLimit(.minutes(60))) struct ReleaseTests {
     private let database = MemoryDatabase()
     private let clock = RunningPublisher.clock()
     private let session: ServiceSession

@@ -11,7 +11,7 @@ import Workouts
 
 /// Alerts of the running service, with an APNs server on loopback that accepts documented requests only.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct ServiceAlertTests {
     private let folder: TemporaryFolder

@@ -10,7 +10,7 @@ import Workouts
 
 /// Errors of APNs and their effects.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct ServiceErrorTests {
     private let folder: TemporaryFolder

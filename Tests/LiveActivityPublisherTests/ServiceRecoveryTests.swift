@@ -11,7 +11,7 @@ import Workouts
 
 /// The service is killed or stopped, and another continues from its disk.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct ServiceRecoveryTests {
     private let folder: TemporaryFolder

@@ -10,7 +10,7 @@ import Workouts
 
 /// The running service, with an APNs server on loopback that accepts documented requests only.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct ServiceTests {
     private let folder: TemporaryFolder

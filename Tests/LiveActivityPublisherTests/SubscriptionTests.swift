@@ -9,7 +9,7 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-@Suite(.timeLimit(.minutes(10))) struct SubscriptionTests {
+@Suite(.timeLimit(.minutes(60))) struct SubscriptionTests {
     @Test func `metrics and partners are subscribed to while a device shows them`() async throws {
         let store = MemoryDatabase().replica()
         let clock = RunningPublisher.clock()

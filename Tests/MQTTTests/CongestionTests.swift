@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Clients that send and receive more than a window, against a real mosquitto.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct CongestionTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct CongestionTests {
     /// The occasion for sending between two batches.
     enum Occasion: CaseIterable, Sendable {
         case connected

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The conformance suite of message buses: the in-memory bus, and mosquitto with both protocol versions.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct MessageBusTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct MessageBusTests {
     enum Kind: CaseIterable, Sendable {
         case inMemory
         case mosquitto5

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The client against a real mosquitto: kills, access rules, TLS.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct MosquittoTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct MosquittoTests {
     @Test(arguments: [MQTTConfiguration.Version.v5, .v311])
     func `repeated kills of the broker lose no message below the subscriber's acknowledgement`(
         version: MQTTConfiguration.Version

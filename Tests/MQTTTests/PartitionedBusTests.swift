@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Several in-memory brokers as one bus.
-@Suite(.timeLimit(.minutes(5))) struct PartitionedBusTests {
+@Suite(.timeLimit(.minutes(60))) struct PartitionedBusTests {
     /// A client of each broker, as one bus. Topics below `all` belong to every broker, others to that of their last digit.
     private struct Client {
         let parts: [InMemoryBus]

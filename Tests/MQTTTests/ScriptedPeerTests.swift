@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The client against brokers that refuse, disconnect, repeat and fall silent.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ScriptedPeerTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct ScriptedPeerTests {
     @Test(
         arguments: [0x80, 0x84, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x8C, 0x95, 0x97, 0x9A, 0x9B, 0x9C, 0x9D, 0x9F] as [UInt8]
     )

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The client and mosquitto over TLS, with generated authorities.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct TLSTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct TLSTests {
     /// An authority with certificates for the broker (127.0.0.1, localhost) and a client.
     private struct Authority {
         let folder: TemporaryFolder

@@ -3,7 +3,7 @@ import Testing
 import Workouts
 
 /// The guarantees of every service that owns records, while its store refuses writes, loses and gains shards.
-@Suite(.timeLimit(.minutes(10))) struct OwningServiceTests {
+@Suite(.timeLimit(.minutes(60))) struct OwningServiceTests {
     private func test<Service: StormService>(_ type: Service.Type, runs: Int, name: String = #function) async throws {
         var random = SeededRandom(name)
         for _ in 0..<runs {

@@ -5,8 +5,8 @@ import Testing
 /// The same guarantees on PostgreSQL, while replicas join, leave, are expelled and lose their connections.
 @Suite(
     .enabled(if: PostgresServer.isInstalled),
-    .enabled(if: ProcessInfo.processInfo.environment["SLOW"] == "1", "takes minutes, without SLOW=1"),
-    .timeLimit(.minutes(10))
+    .enabled(if: Tier.isNightly, "takes minutes, without NIGHTLY=1"),
+    .timeLimit(.minutes(60))
 )
 struct PostgresOwningServiceTests {
     private func test<Service: StormService>(_ type: Service.Type, name: String = #function) async throws {

@@ -8,7 +8,7 @@ struct StormBroker<Service: StormService> {
     private let scripts: [StormScript]
     /// The next step of each script.
     private var next: [Int]
-    private var messages: [String: MQTTMessage] = [:]
+    private var model = BrokerModel()
 
     init(at start: Timestamp) {
         scripts = Service.scripts(at: start)
@@ -20,8 +20,7 @@ struct StormBroker<Service: StormService> {
     /// The scripts that are not at their end.
     var open: [Int] { scripts.indices.filter { step($0) != nil } }
 
-    /// The retained messages.
-    var retained: [MQTTMessage] { messages.values.sorted { $0.topic < $1.topic } }
+    var retained: [MQTTMessage] { model.retained }
 
     private func step(_ index: Int) -> StormScript.Step? {
         next[index] < scripts[index].steps.count ? scripts[index].steps[next[index]] : nil
@@ -32,7 +31,7 @@ struct StormBroker<Service: StormService> {
         switch step(index) {
         case .send(_, let message)?, .stream(let message, _, _)?: return [message]
         case .retain(let message)?:
-            messages[message.topic] = message
+            model.publish(message)
             next[index] += 1
             return [message]
         case nil: return []
@@ -43,7 +42,7 @@ struct StormBroker<Service: StormService> {
     mutating func accept(_ sent: [MQTTMessage]) -> [MQTTMessage] {
         var inbound: [MQTTMessage] = []
         for message in sent {
-            if message.retain { messages[message.topic] = message.payload.isEmpty ? nil : message }
+            model.publish(message)
             inbound += Service.answers(to: message, scripts)
             switch Topic(message.topic) {
             case .user(_, .replies)?:

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import RouteBuilder
 
-/// The service's loop on a real store. `MetricsAggregatorTests` test the shared code, and `WorkoutsTests` the rules of
+/// The service's loop on a real store. `StreamsTests` test the shared code, and `WorkoutsTests` the rules of
 /// routes.
 struct RouteBuilderTests {
     private typealias Builder = StreamOwner<RouteWork>
@@ -159,84 +159,5 @@ struct RouteBuilderTests {
         let summary = try summary(try await builder.tick())
         #expect(summary.next == ["locations/watch-1": 200, "locations/phone-1": 500])
         #expect(abs(try #require(summary.distance) - 3 * 498) < 30)
-    }
-
-    @Test func `any batching, repetition and crash ends in the same bytes`() async throws {
-        var random = SeededRandom()
-        var expected: [String]?
-        for _ in 0..<20 {
-            let folder = try TemporaryFolder()
-            var script = script
-            var builder: Builder? = try await Builder(folder, clock: clock)
-            try await builder?.deliver([script.stateMessage])
-            var next = 0
-            var isOver = false
-            while next < 600 || !isOver {
-                switch Int.random(in: 0..<6, using: &random) {
-                case 0:
-                    // The store allows one process at a time.
-                    builder = nil
-                    builder = try await Builder(folder, clock: clock)
-                    try await builder?.deliver([script.stateMessage])
-                case 1 where !isOver:
-                    isOver = true
-                    try await builder?.deliver([script.change(.saving, segments)])
-                case 2: try await builder?.tick()
-                default:
-                    let first = max(0, next - Int.random(in: 0...20, using: &random))
-                    let end = min(600, first + Int.random(in: 1...100, using: &random))
-                    let sent = try await builder?.deliver([script.batch("watch-1", first, fixes(first..<end))])
-                    if case .next(let number)? = try sent?.acks(script.key, "watch-1", .locations).last {
-                        next = number
-                    }
-                }
-                clock.advance(by: .milliseconds(200))
-            }
-            clock.advance(by: .seconds(20))
-            var final = try await builder?.tick() ?? []
-            // A new connection publishes the results of before the last crash again.
-            final += try await builder?.connect() ?? []
-            clock.advance(by: .seconds(20))
-            final += try await builder?.tick() ?? []
-            let found = try comparable(final, script.key)
-            #expect(found == expected ?? found, "seed \(random.seed)")
-            expected = found
-        }
-    }
-
-    /// The summary and the chunks of the track without their revisions.
-    private func comparable(_ sent: [MQTTMessage], _ key: SessionKey) throws -> [String] {
-        try [Topic.session(key, .summaryRoute), .session(key, .track(0)), .session(key, .track(1))].map { topic in
-            guard let payload = sent.payloads(topic).last(where: { !$0.isEmpty }) else { return "none" }
-            var object = try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
-            for excepted in ["revision", "state"] { object[excepted] = nil }
-            let data = try JSONSerialization.data(withJSONObject: object, options: .sortedKeys)
-            return String(decoding: data, as: UTF8.self)
-        }
-    }
-
-    @Test func `summaries and tracks do not depend on moves of shards`() async throws {
-        var random = SeededRandom()
-        var jobCount = 0
-        for round in 0..<15 {
-            let workouts = (0..<3).map { _ in
-                var streams = ["watch-1": fixes(0..<Int.random(in: 100...600, using: &random))]
-                if Bool.random(using: &random) { streams["phone-1"] = fixes(50..<400) }
-                return HandoverStorm<RouteWork>.Workout(Script(start: Self.start), streams, segments)
-            }
-            let skew = Double.random(in: -20...20, using: &random)
-            func storm(_ bounds: StreamBounds = StreamBounds()) async throws -> HandoverStorm<RouteWork> {
-                try await HandoverStorm(workouts, start: clock.now, skew: skew, bounds: bounds) { $0.batch($1, $2, $3) }
-            }
-            // In two of three rounds most folds and summaries are jobs.
-            var bounds = StreamBounds()
-            if round % 3 > 0 { bounds.manyItems = Int.random(in: 0...200, using: &random) }
-            var (quiet, stormy) = (try await storm(), try await storm(bounds))
-            let expected = try await quiet.runQuietly()
-            #expect(try await stormy.run(&random) == expected, "seed \(random.seed), round \(round)")
-            #expect(stormy.violations == [], "seed \(random.seed), round \(round)")
-            jobCount += stormy.jobCount
-        }
-        #expect(jobCount > 15)
     }
 }

@@ -26,7 +26,7 @@ struct HeardTests {
     private mutating func hear(_ heard: Heard, _ kind: StreamName.Kind = .samples, now: Double)
         -> [SessionEngineAction]
     {
-        solo.machine.receive(heard, kind, of: solo.key(), now: Moment(solo.time(now)))
+        solo.machine.receiveHeard(heard, kind, of: solo.key(), now: Moment(solo.time(now)))
     }
 
     @Test mutating func `a reported item keeps a session, and restores an expired one`() {
@@ -83,13 +83,15 @@ struct HeardTests {
         solo.perform(.end(streams: [solo.samples: 2]), at: 20 * Self.hour)
         let first = try #require(solo.record()).endRevision
         let now = 20 * Self.hour + 1
-        _ = solo.machine.receive(solo.metrics(2, revision: 1), for: solo.key(), now: Moment(solo.time(now)))
+        _ = solo.machine.receiveMetricsReport(
+            solo.metrics(2, revision: 1), for: solo.key(), now: Moment(solo.time(now)))
         #expect(solo.record()?.workout?.activeDuration == 20 * Self.hour)
         let actions = hear(heard([1, 3_600]), now: now + 1)
         #expect(actions.contains(.publishState(solo.key())))
         #expect(try #require(solo.record()).endRevision > first)
         #expect(solo.record()?.state.segments == [Segment(start: solo.time(0), end: solo.time(3_600))])
-        _ = solo.machine.receive(solo.metrics(2, revision: 2), for: solo.key(), now: Moment(solo.time(now + 2)))
+        _ = solo.machine.receiveMetricsReport(
+            solo.metrics(2, revision: 2), for: solo.key(), now: Moment(solo.time(now + 2)))
         #expect(solo.advance(to: now + 40).contains(.publishWorkout(solo.key())))
         #expect(solo.record()?.workout?.activeDuration == Self.hour)
         #expect(solo.record()?.workout?.incomplete == nil)
@@ -102,11 +104,11 @@ struct HeardTests {
         let now = 20 * Self.hour + 1
         var report = solo.metrics(2, revision: 1)
         report.gaps = heard([1, 3_600]).silences
-        let actions = solo.machine.receive(report, for: solo.key(), now: Moment(solo.time(now)))
+        let actions = solo.machine.receiveMetricsReport(report, for: solo.key(), now: Moment(solo.time(now)))
         // The record waits for a summary of the new segments.
         #expect(actions.contains(.publishState(solo.key())) && !actions.contains(.publishWorkout(solo.key())))
         report.state = try #require(solo.record()).revision
-        let done = solo.machine.receive(report, for: solo.key(), now: Moment(solo.time(now + 1)))
+        let done = solo.machine.receiveMetricsReport(report, for: solo.key(), now: Moment(solo.time(now + 1)))
         #expect(done.contains(.publishWorkout(solo.key())))
         #expect(solo.record()?.workout?.activeDuration == Self.hour)
     }

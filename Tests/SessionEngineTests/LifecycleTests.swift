@@ -32,7 +32,7 @@ struct LifecycleTests {
     ) -> Reply? {
         let command = Command(
             id: CommandID(UUID()), client: Client("phone-1")!, at: Self.start + seconds, action: action)
-        let actions = machine.receive(command, for: key(number), now: Moment(Self.start + (now ?? seconds)))
+        let actions = machine.applyCommand(command, for: key(number), now: Moment(Self.start + (now ?? seconds)))
         return actions.compactMap { if case .reply(_, _, let reply) = $0 { reply } else { nil } }.first
     }
 
@@ -43,7 +43,7 @@ struct LifecycleTests {
     }
 
     private mutating func hear(_ count: Int, newest seconds: Double, now: Double) -> [SessionEngineAction] {
-        machine.receive(
+        machine.receiveHeard(
             Heard(count, newest: Self.start + seconds), .samples, of: key(), now: Moment(Self.start + now))
     }
 
@@ -254,7 +254,7 @@ struct LifecycleTests {
         // The watch's items may be known before its heart rate is.
         var heard = Heard(1, newest: Self.start + 11)
         heard.hasLiveMetrics = true
-        let actions = machine.receive(heard, .samples, of: key(), now: Moment(Self.start + 12))
+        let actions = machine.receiveHeard(heard, .samples, of: key(), now: Moment(Self.start + 12))
         #expect(actions == [.save(key()), .publishState(key()), .publishCurrent(user)])
         #expect(machine.entries[key()]?.record.state.banner == nil)
     }

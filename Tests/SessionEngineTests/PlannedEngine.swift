@@ -17,7 +17,7 @@ struct PlannedEngine {
     private let asksCoach: Bool
     private(set) var engine: Engine?
     /// The latest payload of each topic, and all announcements.
-    private(set) var retained: [String: [UInt8]] = [:]
+    private(set) var latest: [String: [UInt8]] = [:]
     private(set) var announcements: [Announcement] = []
     private(set) var coachRequests: [CoachRequest] = []
 
@@ -89,7 +89,7 @@ struct PlannedEngine {
         engine = nil
         clock.advance(by: .milliseconds(Int64(seconds * 1_000)))
         engine = try await Engine(folder, clock: clock, asksCoach: asksCoach)
-        retained = [:]
+        latest = [:]
         _ = note(try await engine?.connect() ?? [])
         _ = note(try await engine?.tick() ?? [])
     }
@@ -124,7 +124,7 @@ struct PlannedEngine {
                 announcements += [announcement].compactMap(\.self)
             case .user(_, .coachRequest):
                 coachRequests += [try? JSONCoding.decode(CoachRequest.self, from: message.payload)].compactMap(\.self)
-            default: retained[message.topic] = Array(message.payload)
+            default: latest[message.topic] = Array(message.payload)
             }
         }
         return messages
@@ -132,15 +132,15 @@ struct PlannedEngine {
 
     // MARK: The bus
 
-    var state: SessionState? { retained[Topic.session(key, .state).name].flatMap { try? SessionState($0) } }
-    var plan: PlanState? { retained[Topic.session(key, .state).name].flatMap { try? PlanState($0) } }
+    var state: SessionState? { latest[Topic.session(key, .state).name].flatMap { try? SessionState($0) } }
+    var plan: PlanState? { latest[Topic.session(key, .state).name].flatMap { try? PlanState($0) } }
     var workout: WorkoutRecord? { decoded(.session(key, .workout)) }
     var current: CurrentSession? { decoded(.user(key.user, .current)) }
     var plans: SavedPlans? { decoded(.user(key.user, .plans)) }
     var record: SessionRecord? { engine?.record(key) }
 
     private func decoded<Value: Decodable>(_ topic: Topic) -> Value? {
-        retained[topic.name].flatMap { try? JSONCoding.decode(Value.self, from: $0) }
+        latest[topic.name].flatMap { try? JSONCoding.decode(Value.self, from: $0) }
     }
 
     /// The text of a resume button, such as `3/6`.

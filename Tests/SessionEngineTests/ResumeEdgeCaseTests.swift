@@ -30,13 +30,13 @@ struct ResumeEdgeCaseTests {
         try await planned.begin(.strength)
         let offer = try #require(planned.current)
         let topic = Topic.session(planned.key, .state)
-        let old = topic.message(try #require(planned.retained[topic.name]))
+        let old = topic.message(try #require(planned.latest[topic.name]))
         try await planned.corrupt()
         for _ in 0..<2 {
             try await planned.restart()
             #expect(planned.record == nil)
             // No command finds the session, so no topic shows it, whatever the broker restores.
-            #expect(planned.retained[topic.name] == [])
+            #expect(planned.latest[topic.name] == [])
             #expect(try await planned.deliver([old]).payloads(topic) == [[]])
         }
         // The broker still has the old offer to resume.

@@ -15,7 +15,7 @@ struct RetainedTests {
     private let key = SessionKey(User("demo")!, SessionID(UUID()))
 
     init() {
-        _ = machine.receive(
+        _ = machine.applyCommand(
             Command(
                 id: CommandID(UUID()), client: Client("c")!, at: Self.now,
                 action: .start(SessionStart(activity: .running, countdown: 0))), for: key, now: Moment(Self.now))
@@ -27,7 +27,7 @@ struct RetainedTests {
 
     @Test mutating func `a revision published since connecting is an echo`() {
         let first = revision
-        _ = machine.receive(
+        _ = machine.applyCommand(
             Command(id: CommandID(UUID()), client: Client("c")!, at: Self.now + 1, action: .pause), for: key,
             now: Moment(Self.now + 1))
         #expect(machine.seeState(first, of: key, now: Moment(Self.now + 1)) == [])
@@ -41,7 +41,7 @@ struct RetainedTests {
 
     @Test mutating func `a foreign revision between published ones is answered`() {
         let first = revision
-        _ = machine.receive(
+        _ = machine.applyCommand(
             Command(id: CommandID(UUID()), client: Client("c")!, at: Self.now + 9, action: .pause), for: key,
             now: Moment(Self.now + 9))
         _ = machine.messages(for: .publishState(key))
@@ -52,14 +52,14 @@ struct RetainedTests {
     }
 
     @Test mutating func `workout and profile follow the same revision rules`() throws {
-        _ = machine.receive(
+        _ = machine.applyCommand(
             Command(id: CommandID(UUID()), client: Client("c")!, at: Self.now + 9, action: .end(streams: [:])),
             for: key, now: Moment(Self.now + 9))
         for seconds in [20.0, 40] {
             _ = machine.finish(key, Moment(Self.now + seconds))
             _ = machine.messages(for: .publishWorkout(key))
             let request = UserRequest(id: CommandID(UUID()), client: Client("c")!, action: .setProfile(Profile()))
-            _ = machine.receive(request, of: key.user, now: Moment(Self.now + seconds))
+            _ = machine.answerRequest(request, of: key.user, now: Moment(Self.now + seconds))
             _ = machine.messages(for: .publishProfile(key.user))
         }
         let first = (Self.now + 20).milliseconds
@@ -82,10 +82,10 @@ struct RetainedTests {
 
     @Test mutating func `a session's profile follows the state that names it`() throws {
         let key = SessionKey(User("anna")!, SessionID(UUID()))
-        _ = machine.receive(
+        _ = machine.answerRequest(
             UserRequest(id: CommandID(UUID()), client: Client("c")!, action: .setProfile(Profile())), of: key.user,
             now: Moment(Self.now))
-        let actions = machine.receive(
+        let actions = machine.applyCommand(
             Command(
                 id: CommandID(UUID()), client: Client("c")!, at: Self.now,
                 action: .start(SessionStart(activity: .running, countdown: 0))), for: key, now: Moment(Self.now))
@@ -126,7 +126,7 @@ struct RetainedTests {
         let over = SessionKey(User("anna")!, SessionID(UUID()))
         for action in [.start(SessionStart(activity: .running, countdown: 0)), .end(streams: [:])] as [SessionAction] {
             let command = Command(id: CommandID(UUID()), client: Client("c")!, at: Self.now, action: action)
-            _ = machine.receive(command, for: over, now: Moment(Self.now))
+            _ = machine.applyCommand(command, for: over, now: Moment(Self.now))
         }
         _ = machine.finish(over, Moment(Self.now))
         #expect(

@@ -19,11 +19,11 @@ struct RouteTests {
     }
 
     private mutating func receive(_ report: MetricsReport, at seconds: Double) -> [SessionEngineAction] {
-        solo.machine.receive(report, for: solo.key(), now: Moment(solo.time(seconds)))
+        solo.machine.receiveMetricsReport(report, for: solo.key(), now: Moment(solo.time(seconds)))
     }
 
     private mutating func receive(_ report: RouteReport, at seconds: Double) -> [SessionEngineAction] {
-        solo.machine.receive(report, for: solo.key(), now: Moment(solo.time(seconds)))
+        solo.machine.receiveRouteReport(report, for: solo.key(), now: Moment(solo.time(seconds)))
     }
 
     private mutating func online(_ isOnline: Bool = true, _ instance: String = "one") {
@@ -191,7 +191,7 @@ struct RouteTests {
     @Test mutating func `the record keeps the last weather despite older messages`() {
         solo.begin()
         for (temperature, revision) in [(10.0, 1), (12, 3), (11, 2), (12, 3)] as [(Double, Int64)] {
-            _ = solo.machine.receive(
+            _ = solo.machine.receiveWeather(
                 solo.weather(temperature, revision: revision), for: solo.key(), now: Moment(solo.time(10)))
         }
         solo.perform(.end(streams: [:]), at: 60)
@@ -202,7 +202,8 @@ struct RouteTests {
     @Test mutating func `late weather revises the record`() {
         end(locations: nil)
         _ = receive(solo.metrics(10, revision: 1), at: 61)
-        let late = solo.machine.receive(solo.weather(9, revision: 1), for: solo.key(), now: Moment(solo.time(70)))
+        let late = solo.machine.receiveWeather(
+            solo.weather(9, revision: 1), for: solo.key(), now: Moment(solo.time(70)))
         #expect(late == [.save(solo.key())])
         #expect(solo.advance(to: 99) == [])
         #expect(solo.advance(to: 100).contains(.publishWorkout(solo.key())))
@@ -212,10 +213,12 @@ struct RouteTests {
     @Test mutating func `a deleted session keeps and accepts neither route nor weather`() {
         end()
         _ = receive(solo.route(5, revision: 1), at: 61)
-        _ = solo.machine.receive(solo.weather(9, revision: 1), for: solo.key(), now: Moment(solo.time(61)))
+        _ = solo.machine.receiveWeather(solo.weather(9, revision: 1), for: solo.key(), now: Moment(solo.time(61)))
         _ = solo.machine.delete(solo.key(), Moment(solo.time(62)))
         #expect(receive(solo.route(5, revision: 2), at: 63) == [])
-        #expect(solo.machine.receive(solo.weather(9, revision: 2), for: solo.key(), now: Moment(solo.time(63))) == [])
+        #expect(
+            solo.machine.receiveWeather(solo.weather(9, revision: 2), for: solo.key(), now: Moment(solo.time(63))) == []
+        )
         #expect(solo.record()?.route == nil && solo.record()?.weather == nil)
     }
 }

@@ -52,7 +52,7 @@ struct UserLimitTests {
     )
         -> Reply?
     {
-        reply(machine.receive(command(action), for: key, now: Moment(now)))
+        reply(machine.applyCommand(command(action), for: key, now: Moment(now)))
     }
 
     @Test func `32,099 starts that replace with a 24 KB plan leave 50 small records and one plan`() throws {
@@ -105,8 +105,8 @@ struct UserLimitTests {
         func upload(_ plan: WorkoutDefinition?, _ now: Timestamp) -> Reply? {
             let key = SessionKey(user, SessionID(UUID()))
             let past = start(plan, endAt: began - 1)
-            let actions = machine.receive(command(.start(past), at: began - 60), for: key, now: Moment(now))
-            _ = machine.receive(command(.end(streams: [:]), at: began - 1), for: key, now: Moment(now))
+            let actions = machine.applyCommand(command(.start(past), at: began - 60), for: key, now: Moment(now))
+            _ = machine.applyCommand(command(.end(streams: [:]), at: began - 1), for: key, now: Moment(now))
             _ = machine.advance(to: Moment(now + 11))
             for case .rest(let key) in machine.advance(to: Moment(now + 12)) { _ = machine.messages(for: .rest(key)) }
             return reply(actions)
@@ -134,7 +134,7 @@ struct UserLimitTests {
             let at = began - 100_000 + Double(number) * 100
             let past = start(replaces: false, endAt: at + 50)
             let key = SessionKey(user, SessionID(UUID()))
-            return reply(machine.receive(command(.start(past), at: at), for: key, now: Moment(now)))
+            return reply(machine.applyCommand(command(.start(past), at: at), for: key, now: Moment(now)))
         }
         for number in 0..<UserLimit.openSessions { #expect(begin(number, began)?.ok == true) }
         #expect(begin(90, began)?.error?.code == "too_many_sessions")
@@ -193,7 +193,7 @@ struct UserLimitTests {
                     isNew ? actions[Int.random(in: 0...1, using: &random)] : actions.randomElement(using: &random)!
                 let isOld = if case .start(let start) = action { start.endAt != nil } else { false }
                 let command = command(action, at: isOld ? end - 60 : nil)
-                let done = machine.receive(command, for: key, now: Moment(now))
+                let done = machine.applyCommand(command, for: key, now: Moment(now))
                 for action in done { _ = machine.messages(for: action) }
                 let answer = try #require(self.reply(done))
                 if answer.error?.code.hasPrefix("too_many") == true {

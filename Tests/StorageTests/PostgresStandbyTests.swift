@@ -8,7 +8,7 @@ import Workouts
 
 /// Commits that wait for a synchronous standby which does not answer. Once its wait is canceled, the server reports success with a
 /// warning.
-@Suite(.serialized, .enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(5))) struct PostgresStandbyTests {
+@Suite(.serialized, .enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(60))) struct PostgresStandbyTests {
     enum Interruption: String, CaseIterable {
         case cancel, terminate
     }

@@ -6,7 +6,7 @@ import Workouts
 @testable import Storage
 
 /// Replicas of two versions of a program share a database.
-@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10))) struct PostgresUpgradeTests {
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(60))) struct PostgresUpgradeTests {
     private static let newer = StoreSchema(
         service: "orchard", steps: StoreSchema.journaled.steps + [[StoreCollection("plums")]])
 

@@ -113,7 +113,7 @@ import Workouts
 
     @Test func `a ghost has the metres of my own time, and stands at its end`() throws {
         var curve = RunCurve()
-        for second in stride(from: 0.0, through: 60, by: 5) { curve.add(second, second * 2) }
+        for second in stride(from: 0.0, through: 60, by: 5) { curve.addPoint(second, second * 2) }
         var fixture = LiveFixture(
             ["ann", "ben"],
             ghosts: [1: .init(user: User("cat"), curve: curve), 2: .init(user: nil, curve: RunCurve(pace: 250))])

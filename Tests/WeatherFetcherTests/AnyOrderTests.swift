@@ -9,7 +9,7 @@ import Workouts
 @testable import WeatherFetcher
 
 /// Any messages in any order and number, with kills of the process.
-@Suite(.timeLimit(.minutes(10))) struct AnyOrderTests {
+@Suite(.timeLimit(.minutes(60))) struct AnyOrderTests {
     private static let places = [
         SampleSession.berlin, Place(la: 52.5199, lo: 13.3799), Place(la: -33.86, lo: 151.21),
         Place(la: 0.001, lo: -0.001),

@@ -7,7 +7,7 @@ import Workouts
 @testable import WeatherFetcher
 
 /// Failures of a provider.
-@Suite(.timeLimit(.minutes(10))) struct FailureTests {
+@Suite(.timeLimit(.minutes(60))) struct FailureTests {
     private let start = Timestamp(seconds: 1_735_689_600)
     private var random = SeededRandom(seed: 1)
     private var machine = WeatherFetcherMachine(provider: "open-meteo")
@@ -17,7 +17,7 @@ import Workouts
         session = SampleSession(place: SampleSession.berlin, live: start)
         var state = session.state
         state.expiresAt = nil
-        _ = machine.receive(state, now: Moment(start))
+        _ = machine.receiveState(state, now: Moment(start))
     }
 
     /// Advances the machine to its next request, which fails.
@@ -31,7 +31,7 @@ import Workouts
             _ = machine.advance(to: Moment(time))
             if let request = machine.requests(now: Moment(time)).first {
                 let answer = WeatherAnswer(cell: request.cell, outcome: .failed(failure))
-                return (time.seconds(since: now), machine.receive(answer, now: Moment(time), using: &random))
+                return (time.seconds(since: now), machine.recordAnswer(answer, now: Moment(time), using: &random))
             }
             time = time + 1
         }
@@ -57,7 +57,7 @@ import Workouts
         let request = try #require(machine.requests(now: Moment(now + 400)).first)
         let answer = WeatherAnswer(cell: request.cell, outcome: .observed(.sample(at: now), Caching()))
         #expect(
-            machine.receive(answer, now: Moment(now + 400), using: &random)
+            machine.recordAnswer(answer, now: Moment(now + 400), using: &random)
                 == [.report(.answering), .save(session.key), .publish(session.key)])
         #expect(try fail(failure, after: now + 400).waited == 300)
         #expect(try fail(failure, after: now + 700).waited <= 6)
@@ -84,7 +84,7 @@ import Workouts
         let refusal = WeatherFetchFailure.refused(status: 403)
         #expect(try fail(refusal, after: start).actions == [.report(.refusing(refusal, until: start + 3_600))])
         let other = SampleSession("other", place: Place(la: 1, lo: 1), live: start + 10)
-        _ = machine.receive(other.state, now: Moment(start + 10))
+        _ = machine.receiveState(other.state, now: Moment(start + 10))
         let (waited, actions) = try fail(refusal, after: start + 10)
         #expect(waited == 3_590)
         #expect(actions == [])
@@ -93,7 +93,7 @@ import Workouts
     @Test mutating func `a cell without weather does not block requests for other cells`() throws {
         _ = try fail(.unavailable(status: 404), after: start)
         let other = SampleSession("other", place: Place(la: 1, lo: 1), live: start + 1)
-        _ = machine.receive(other.state, now: Moment(start + 1))
+        _ = machine.receiveState(other.state, now: Moment(start + 1))
         #expect(machine.requests(now: Moment(start + 1)).map(\.cell) == [WeatherCell(Place(la: 1, lo: 1))])
         #expect(try fail(.unavailable(status: 404), after: start + 2).waited == 3_598)
     }
@@ -101,13 +101,13 @@ import Workouts
     @Test mutating func `concurrent failures count as one`() throws {
         for number in 1..<4 {
             let place = Place(la: Double(number), lo: 0)
-            _ = machine.receive(SampleSession("u\(number)", place: place, live: start).state, now: Moment(start))
+            _ = machine.receiveState(SampleSession("u\(number)", place: place, live: start).state, now: Moment(start))
         }
         let requests = machine.requests(now: Moment(start))
         #expect(requests.count == 4)
         for request in requests {
             let answer = WeatherAnswer(cell: request.cell, outcome: .failed(.unreachable("refused")))
-            _ = machine.receive(answer, now: Moment(start + 1), using: &random)
+            _ = machine.recordAnswer(answer, now: Moment(start + 1), using: &random)
         }
         #expect(machine.breaker.failures == 1)
     }

@@ -12,7 +12,7 @@ extension RunningFetcher {
     /// Runs the service while `body` runs, then shuts it down and waits for its end.
     static func run(
         _ weather: WeatherConfiguration, folder: TemporaryFolder, clock: ManualClock = ManualClock(),
-        timeout: Duration = WeatherSource.timeout, _ body: (RunningFetcher) async throws -> Void
+        timeout: Duration = hangLimit, _ body: (RunningFetcher) async throws -> Void
     ) async throws {
         try await run(
             "weather-fetcher", in: folder, storing: ("weather.sqlite", WeatherRecord.schema), clearing: .weather,

@@ -132,7 +132,7 @@ struct FleetLoop {
         guard var playback = runners[index].playback.take() else { return takeOutgoing(index, now) }
         let before = playback.acknowledgedCount
         let askedAt = playback.askedAt
-        let reaction = playback.receive(message, now)
+        let reaction = playback.receiveMessage(message, now)
         let after = playback.acknowledgedCount
         runners[index].playback = playback
         if after > before {

@@ -7,7 +7,7 @@ extension ExporterMachine {
     /// Takes a request to export a workout again.
     ///
     /// - Parameter targets: the targets of the user's workouts.
-    mutating func receive(
+    mutating func answerRequest(
         _ request: SessionRequest, of key: SessionKey, targets: [Target], now: Moment
     ) -> [ExportAction] {
         guard case .export(let wanted) = request.action else { return [] }
@@ -22,7 +22,7 @@ extension ExporterMachine {
     }
 
     /// Takes the result of an export that a device performs.
-    mutating func receive(
+    mutating func receiveResult(
         _ result: ExportResult, of key: SessionKey, target: Target, now: Moment
     ) -> [ExportAction] {
         answer(result.id, result.client, key, now) { entry throws(Refusal) in

@@ -8,7 +8,7 @@ extension ExporterMachine {
 
     /// Begins due exports: each session once for all its targets with room. Users with the fewest deliveries in
     /// progress come first, then sessions that have been due the longest. The loop passes each destination's outcome to
-    /// ``receive(_:for:of:begun:now:)``.
+    /// ``recordOutcome(_:for:of:begun:now:)``.
     ///
     /// - Parameter room: the deliveries that may begin for each target, so that a slow target delays no other.
     mutating func begin(now: Moment, room: [Target: Int]) -> (works: [ExportWork], actions: [ExportAction]) {
@@ -84,7 +84,7 @@ extension ExporterMachine {
     /// session may have written files after their removal.
     ///
     /// - Parameter begun: see ``ExportWork/Destination/begun``.
-    mutating func receive(
+    mutating func recordOutcome(
         _ delivery: Delivery, for target: Target, of key: SessionKey, begun: Int64, now: Moment
     ) -> [ExportAction] {
         guard awaits(begun, for: target, of: key), var entry = entries[key], var job = entry.record[target] else {

@@ -96,7 +96,7 @@ struct ExporterMachine {
     /// Takes a workout. The same or an older revision changes nothing.
     ///
     /// - Parameter targets: the targets of the user's workouts.
-    mutating func receive(_ workout: WorkoutRecord, targets: [Target], now: Moment) -> [ExportAction] {
+    mutating func receiveWorkout(_ workout: WorkoutRecord, targets: [Target], now: Moment) -> [ExportAction] {
         let key = SessionKey(workout.user, workout.session)
         guard !deleted.contains(key), workout.revision > entries[key]?.record.workout.revision ?? -1 else { return [] }
         let known = ExportRecord.Workout(workout, now: now)

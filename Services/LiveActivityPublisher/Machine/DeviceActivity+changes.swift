@@ -14,7 +14,7 @@ extension DeviceActivity {
     /// Takes an update token: the app began an activity, received the one started by push, or its token changed.
     ///
     /// - Returns: whether anything changed.
-    mutating func take(updateToken token: PushToken, _ now: Moment) -> Bool {
+    mutating func receiveUpdateToken(_ token: PushToken, _ now: Moment) -> Bool {
         withdrawnAt = nil
         guard token.token != endedToken else { return false }
         switch phase {
@@ -33,7 +33,7 @@ extension DeviceActivity {
         return true
     }
 
-    mutating func take(startToken token: PushToken, _ now: Moment) {
+    mutating func receiveStartToken(_ token: PushToken, _ now: Moment) {
         withdrawnAt = nil
         startToken = token
         guard case .none(nil) = phase else { return }

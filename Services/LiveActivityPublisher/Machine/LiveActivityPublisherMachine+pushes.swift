@@ -7,7 +7,7 @@ import Workouts
 /// Scheduling of pushes.
 extension LiveActivityPublisherMachine {
     /// Returns the pushes to send now: starts and ends, alerts, updates, each the longest due first. Pass each outcome to
-    /// ``receive(_:for:now:)``.
+    /// ``recordOutcome(_:for:now:)``.
     ///
     /// - Parameter room: the maximum number of pushes.
     /// - Returns: the pushes, and the actions that must be committed before they are sent.
@@ -161,20 +161,20 @@ extension LiveActivityPublisherMachine.Entry {
 
 extension LiveActivityPublisherMachine {
     /// Receives a push's outcome. An outcome that is no longer pending changes nothing.
-    mutating func receive(_ outcome: PushOutcome, for push: Push, now: Moment) -> [ActivityAction] {
+    mutating func recordOutcome(_ outcome: PushOutcome, for push: Push, now: Moment) -> [ActivityAction] {
         let reports = trouble.take(outcome, now).map { ActivityAction.report($0) }
         guard case .session(let key) = push.owner else {
-            return reports + notifications.receive(outcome, for: push, of: push.owner.user, now: now)
+            return reports + notifications.recordOutcome(outcome, for: push, of: push.owner.user, now: now)
         }
         guard let underway = entries[key]?.throttles[push.device]?.underway, underway.id == push.id else {
             return reports
         }
-        return reports + change(key, now) { $0.take(outcome, for: push, underway, now) }
+        return reports + change(key, now) { $0.recordOutcome(outcome, for: push, underway, now) }
     }
 }
 
 extension LiveActivityPublisherMachine.Entry {
-    fileprivate mutating func take(
+    fileprivate mutating func recordOutcome(
         _ outcome: PushOutcome, for push: Push, _ underway: PushThrottle.Underway, _ now: Moment
     ) {
         throttles[push.device]?.underway = nil

@@ -7,7 +7,7 @@ extension LiveActivityPublisherMachine {
     /// The maximum number of buffered registrations per session.
     private static let waitingLimit = 2 * ActivityRecord.deviceLimit
 
-    mutating func receive(
+    mutating func receiveRegistration(
         _ registration: ActivityRegistration, of key: SessionKey, now: Moment
     ) -> [ActivityAction] {
         guard var entry = entries[key] ?? stranger(now), entry.session?.course != .deleted else {
@@ -30,7 +30,7 @@ extension LiveActivityPublisherMachine {
             let refusal = Refusal.invalidState("a session has at most \(ActivityRecord.deviceLimit) devices")
             return [answer(registration, key, now, refusal)]
         }
-        return change(key, now) { $0.take(registration, now) } + [answer(registration, key, now)]
+        return change(key, now) { $0.applyRegistration(registration, now) } + [answer(registration, key, now)]
     }
 
     func answer(
@@ -42,7 +42,7 @@ extension LiveActivityPublisherMachine {
 }
 
 extension LiveActivityPublisherMachine.Entry {
-    fileprivate mutating func take(_ registration: ActivityRegistration, _ now: Moment) {
+    fileprivate mutating func applyRegistration(_ registration: ActivityRegistration, _ now: Moment) {
         let name = registration.device
         // An unknown device has nothing to withdraw.
         guard record != nil || registration.action != .withdraw else { return }
@@ -58,13 +58,13 @@ extension LiveActivityPublisherMachine.Entry {
         case .register(let digits, .activity, let environment):
             var device = record[name] ?? DeviceActivity(device: name)
             let token = PushToken(token: digits, environment: environment)
-            if device.take(updateToken: token, now) {
+            if device.receiveUpdateToken(token, now) {
                 throttles[name, default: PushThrottle()].renew(freshUntil: now + PushThrottle.freshness)
             }
             record[name] = device
         case .register(let digits, .start, let environment):
             var device = record[name] ?? DeviceActivity(device: name)
-            device.take(startToken: PushToken(token: digits, environment: environment), now)
+            device.receiveStartToken(PushToken(token: digits, environment: environment), now)
             record[name] = device
         }
     }

@@ -88,7 +88,7 @@ struct LiveActivityPublisherMachine {
     /// Receives a session's state; an older one changes nothing.
     ///
     /// - Parameter plan: its plan, if any.
-    mutating func receive(_ state: SessionState, plan: PlanState? = nil, now: Moment) -> [ActivityAction] {
+    mutating func receiveState(_ state: SessionState, plan: PlanState? = nil, now: Moment) -> [ActivityAction] {
         let key = state.key
         let session = ActivitySession(state, plan)
         let known = entries[key]
@@ -109,7 +109,7 @@ struct LiveActivityPublisherMachine {
         }
         let waiting = entries[key]?.waiting ?? []
         entries[key]?.waiting = []
-        for registration in waiting { actions += receive(registration, of: key, now: now) }
+        for registration in waiting { actions += receiveRegistration(registration, of: key, now: now) }
         if session.isOver, entries[key]?.record == nil { forget(key) }
         return actions
     }
@@ -125,7 +125,7 @@ struct LiveActivityPublisherMachine {
     }
 
     /// Receives the live metrics of a session whose devices show them; older ones change nothing.
-    mutating func receive(_ snapshot: MetricsSnapshot, of key: SessionKey, now: Moment) {
+    mutating func receiveMetrics(_ snapshot: MetricsSnapshot, of key: SessionKey, now: Moment) {
         guard var entry = entries[key], shown.hasMetrics(of: key),
             snapshot.revision >= entry.snapshot?.revision ?? 0
         else { return }
@@ -139,7 +139,7 @@ struct LiveActivityPublisherMachine {
     }
 
     /// Receives the partners in a session's virtual run; `nil` once they are cleared.
-    mutating func receive(_ partners: Partners?, of key: SessionKey, now: Moment) {
+    mutating func receivePartners(_ partners: Partners?, of key: SessionKey, now: Moment) {
         guard var entry = entries[key] else { return }
         entry.partner = partners.flatMap(NearestPartner.init)
         store(entry, key, now)

@@ -81,7 +81,9 @@ struct Notifications {
 
     // MARK: Input
 
-    mutating func receive(_ registration: NotificationRegistration, of user: User, now: Moment) -> [ActivityAction] {
+    mutating func receiveRegistration(
+        _ registration: NotificationRegistration, of user: User, now: Moment
+    ) -> [ActivityAction] {
         func answer(_ refusal: Refusal? = nil) -> ActivityAction {
             .reply(
                 .user(user), registration.client,
@@ -127,7 +129,7 @@ struct Notifications {
     func wantsViews(of user: User) -> Bool { entries[user] != nil }
 
     /// Receives a user's view of a run; an older one changes nothing.
-    mutating func receive(_ view: VirtualRunView, now: Moment) -> [ActivityAction] {
+    mutating func receiveView(_ view: VirtualRunView, now: Moment) -> [ActivityAction] {
         guard let known = entries[view.user], view.revision > known.views[view.run]?.revision ?? -1 else { return [] }
         let alert = RunAlert(view)
         var isDropped = false
@@ -153,7 +155,7 @@ struct Notifications {
     }
 
     /// Receives a user's profile: a deletion of everything removes the tokens from before.
-    mutating func receive(_ facts: UserFacts, of user: User, now: Moment) -> [ActivityAction] {
+    mutating func receiveProfile(_ facts: UserFacts, of user: User, now: Moment) -> [ActivityAction] {
         if facts.units == .imperial { imperial.insert(user) } else { imperial.remove(user) }
         guard let erasedAt = facts.erasedAt, let entry = entries[user] else { return [] }
         var record = entry.record
@@ -225,7 +227,9 @@ struct Notifications {
     }
 
     /// Receives a push's outcome. That of a push that is no longer pending only reports an expired token.
-    mutating func receive(_ outcome: PushOutcome, for push: Push, of user: User, now: Moment) -> [ActivityAction] {
+    mutating func recordOutcome(
+        _ outcome: PushOutcome, for push: Push, of user: User, now: Moment
+    ) -> [ActivityAction] {
         change(user, now) { entry in
             // The device may have registered another token meanwhile.
             if case .tokenGone = outcome, entry.record[push.device]?.token.token == push.token {

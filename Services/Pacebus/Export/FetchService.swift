@@ -36,7 +36,7 @@ struct FetchService: Service {
                 case .stop: throw Interrupted()
                 }
                 let progress = fetch.progress
-                if let exported = try fetch.take() {
+                if let exported = try fetch.takeWorkout() {
                     terminal.progress(line.remark(progress))
                     return exported
                 }

@@ -47,7 +47,7 @@ struct WorkoutFetch {
     mutating func receive(_ message: MQTTMessage, _ now: Moment) throws(FetchFailure) {
         guard case .session(key, let topic) = Topic(message.topic) else { return }
         do throws(PayloadError) {
-            if try take(message.payload, topic, now) { newsAt = now }
+            if try receivePayload(message.payload, topic, now) { newsAt = now }
         } catch {
             throw .invalidMessage(topic: message.topic, error.text)
         }
@@ -67,7 +67,7 @@ struct WorkoutFetch {
     }
 
     /// Removes and returns the workout once it is complete.
-    mutating func take() throws(FetchFailure) -> ExportedWorkout? {
+    mutating func takeWorkout() throws(FetchFailure) -> ExportedWorkout? {
         guard let workout, let (series, track) = collector.take(key) else { return nil }
         do {
             return try ExportedWorkout(workout: workout, series: try series.series(), track: try track.track())
@@ -91,15 +91,15 @@ struct WorkoutFetch {
 
 extension WorkoutFetch {
     /// Whether a message brings news. A repeated chunk brings none, so that a missing owner leads to the timeout.
-    private mutating func take(
+    private mutating func receivePayload(
         _ payload: ArraySlice<UInt8>, _ topic: SessionTopic, _ now: Moment
     ) throws(PayloadError) -> Bool {
         switch topic {
-        case .series(let number): return try take(payload, number, .series)
-        case .track(let number): return try take(payload, number, .track)
+        case .series(let number): return try receiveChunk(payload, number, .series)
+        case .track(let number): return try receiveChunk(payload, number, .track)
         case _ where payload.isEmpty: return false
-        case .summaryMetrics: return take(try JSONCoding.decode(MetricsReport.self, from: payload), .series)
-        case .summaryRoute: return take(try JSONCoding.decode(RouteReport.self, from: payload), .track)
+        case .summaryMetrics: return receiveSummary(try JSONCoding.decode(MetricsReport.self, from: payload), .series)
+        case .summaryRoute: return receiveSummary(try JSONCoding.decode(RouteReport.self, from: payload), .track)
         case .state:
             let seen = try SessionState(payload)
             guard seen.revision > state?.revision ?? -1 else { return false }
@@ -116,17 +116,17 @@ extension WorkoutFetch {
         return true
     }
 
-    private mutating func take(
+    private mutating func receiveChunk(
         _ payload: ArraySlice<UInt8>, _ number: Int, _ kind: ChunkKind
     ) throws(PayloadError) -> Bool {
         let before = progress(kind)
-        try collector.receive(payload, number: number, kind: kind, of: key)
+        try collector.receiveChunk(payload, number: number, kind: kind, of: key)
         return !payload.isEmpty && progress(kind) != before
     }
 
-    private mutating func take<Totals>(_ report: SummaryReport<Totals>, _ kind: ChunkKind) -> Bool {
+    private mutating func receiveSummary<Totals>(_ report: SummaryReport<Totals>, _ kind: ChunkKind) -> Bool {
         let before = progress(kind)
-        collector.receive(revision: report.revision, chunks: report.chunks, kind: kind, of: key)
+        collector.receiveSummary(revision: report.revision, chunks: report.chunks, kind: kind, of: key)
         return progress(kind) != before
     }
 

@@ -5,7 +5,7 @@ import Workouts
 extension SessionEngineMachine {
     /// Applies a command once. A repeated command receives the stored reply if it was accepted, and is validated again
     /// if refused.
-    mutating func receive(_ command: Command, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
+    mutating func applyCommand(_ command: Command, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
         if let stored = entries[key]?.replies[command.id] {
             var reply = stored
             reply.now = now.wallClock
@@ -263,7 +263,7 @@ extension SessionEngineMachine {
     }
 
     /// Applies a coach's answer. An answer without a pending question changes nothing.
-    mutating func receive(_ reply: CoachReply, of user: User, now: Moment) -> [SessionEngineAction] {
+    mutating func receiveCoachReply(_ reply: CoachReply, of user: User, now: Moment) -> [SessionEngineAction] {
         guard let key = sessions(of: user).first(where: { entries[$0]?.question?.command.id == reply.id }) else {
             return []
         }
@@ -293,7 +293,7 @@ extension SessionEngineMachine {
         } catch {
             actions = [refuse(question.command.envelope, for: key, error, now: now)]
         }
-        for command in question.waiting { actions += receive(command, for: key, now: now) }
+        for command in question.waiting { actions += applyCommand(command, for: key, now: now) }
         return actions
     }
 }

@@ -151,7 +151,7 @@ extension SessionEngineMachine {
 
 extension SessionEngineMachine {
     /// Applies a user's request. The data that it deletes must be in memory.
-    mutating func receive(_ request: UserRequest, of user: User, now: Moment) -> [SessionEngineAction] {
+    mutating func answerRequest(_ request: UserRequest, of user: User, now: Moment) -> [SessionEngineAction] {
         if var stored = reply(to: request, of: user) {
             stored.now = now.wallClock
             return [.reply(user, request.client, stored)]
@@ -178,7 +178,7 @@ extension SessionEngineMachine {
     }
 
     /// Applies the request of a viewer of a user.
-    func receive(_ request: ViewerRequest, of user: User, from viewer: User) -> [SessionEngineAction] {
+    func answerViewerRequest(_ request: ViewerRequest, of user: User, from viewer: User) -> [SessionEngineAction] {
         switch request.action {
         case .workouts(let query):
             let envelope = Command.Envelope(id: request.id, client: request.client)
@@ -222,7 +222,7 @@ extension SessionEngineMachine {
     }
 
     /// Publishes a finished workout again whose retained topics were cleared or lost.
-    func receive(_ request: SessionRequest, for key: SessionKey) -> [SessionEngineAction] {
+    func answerSessionRequest(_ request: SessionRequest, for key: SessionKey) -> [SessionEngineAction] {
         guard case .chunks = request.action else { return [] }
         return publishWorkout(key)
     }

@@ -8,7 +8,7 @@ extension SessionEngineMachine {
     /// deleted session are ignored.
     ///
     /// Most change nothing that readers see, and are not saved: the service publishes them again after a restart of either.
-    mutating func receive(
+    mutating func receiveHeard(
         _ heard: Heard, _ kind: StreamName.Kind, of key: SessionKey, now: Moment
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
@@ -16,7 +16,7 @@ extension SessionEngineMachine {
         entry.reporters.insert(kind)
         entry.record.session.receive(heard.silences)
         if heard.hasLiveMetrics { entry.record.session.receiveLiveMetrics() }
-        let skewed = take(heard, kind, &entry.record, key, now)
+        let skewed = recordClockSkew(heard, kind, &entry.record, key, now)
         let isNew = heard.count > (kind == .samples ? before.itemCount : before.locationCount ?? 0)
         if isNew {
             if kind == .samples {
@@ -46,7 +46,7 @@ extension SessionEngineMachine {
 
     /// Takes the clocks that are off, and announces each once. Played at its own speed, a recording would look like one; a
     /// virtual run has none, so there the `at` of a start with a wrong clock does not matter.
-    private func take(
+    private func recordClockSkew(
         _ heard: Heard, _ kind: StreamName.Kind, _ record: inout SessionRecord, _ key: SessionKey, _ now: Moment
     ) -> [SessionEngineAction] {
         let part: WritableKeyPath<SessionRecord, HeardRevision?> =

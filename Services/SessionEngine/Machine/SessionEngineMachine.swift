@@ -248,16 +248,18 @@ struct SessionEngineMachine {
 
 extension SessionEngineMachine {
     /// Receives the totals of the samples. Older revisions change nothing.
-    mutating func receive(_ report: MetricsReport, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
-        take(report, \.report, key, now)
+    mutating func receiveMetricsReport(
+        _ report: MetricsReport, for key: SessionKey, now: Moment
+    ) -> [SessionEngineAction] {
+        receiveReport(report, \.report, key, now)
     }
 
     /// Receives the totals of the locations. Older revisions change nothing.
-    mutating func receive(_ report: RouteReport, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
-        take(report, \.route, key, now)
+    mutating func receiveRouteReport(_ report: RouteReport, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
+        receiveReport(report, \.route, key, now)
     }
 
-    private mutating func take<Totals>(
+    private mutating func receiveReport<Totals>(
         _ report: SummaryReport<Totals>, _ part: WritableKeyPath<SessionRecord, SummaryReport<Totals>?>,
         _ key: SessionKey, _ now: Moment
     ) -> [SessionEngineAction] {
@@ -277,7 +279,7 @@ extension SessionEngineMachine {
     }
 
     /// Receives the weather. Older revisions change nothing.
-    mutating func receive(_ weather: Weather, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
+    mutating func receiveWeather(_ weather: Weather, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted,
             weather.revision > entry.record.weather?.revision ?? -1
         else { return [] }

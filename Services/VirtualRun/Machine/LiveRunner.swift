@@ -138,8 +138,8 @@ struct LiveRunner {
         let elapsed = clock == .active ? seconds - base.seconds : time.seconds(since: start)
         let idle = elapsed - (seconds - base.seconds)
         // By the gun, who began late stood until then.
-        if !hasCurve, idle > 1 { curve.add(idle, 0, isCorner: true) }
-        curve.add(max(0, elapsed), max(0, meters - base.meters), isCorner: isCorner)
+        if !hasCurve, idle > 1 { curve.addPoint(idle, 0, isCorner: true) }
+        curve.addPoint(max(0, elapsed), max(0, meters - base.meters), isCorner: isCorner)
         hasCurve = true
     }
 

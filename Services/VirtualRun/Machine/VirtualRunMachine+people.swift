@@ -110,7 +110,7 @@ extension VirtualRunMachine {
     private static let erasing = 86_400.0
 
     /// Takes in a user's profile. Returns whether the user deleted everything, and something may be left.
-    mutating func receive(_ profile: RunnerProfile, of user: User, now: Moment) -> Bool {
+    mutating func receiveProfile(_ profile: RunnerProfile, of user: User, now: Moment) -> Bool {
         let known = profiles.updateValue(profile, forKey: user)
         if known?.units != profile.units || known?.maximumHeartRate != profile.maximumHeartRate {
             for id in runs[user] ?? [] {

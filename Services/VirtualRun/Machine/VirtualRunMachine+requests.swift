@@ -8,7 +8,7 @@ extension VirtualRunMachine {
     private static let rate = TokenBucket<Moment>(burst: RunLimit.requestBurst, perSecond: RunLimit.requestRate)
 
     /// Performs a request of a user.
-    mutating func receive(
+    mutating func answerRequest(
         _ request: VirtualRunRequest, of user: User, now: Moment, using random: inout some RandomNumberGenerator
     ) -> [VirtualRunAction] {
         if var known = replies[user]?.first(where: { $0.reply.id == request.id })?.reply {

@@ -7,7 +7,7 @@ import Workouts
 /// Sessions of runners and ghosts: states, live snapshots, finished records and their rows.
 extension VirtualRunMachine {
     /// Handles a session's state.
-    mutating func receive(_ state: SessionState, now: Moment) -> [VirtualRunAction] {
+    mutating func receiveState(_ state: SessionState, now: Moment) -> [VirtualRunAction] {
         let key = state.key
         var ids = sessions[key] ?? []
         if let run = state.run { ids.insert(run) }
@@ -36,7 +36,7 @@ extension VirtualRunMachine {
     }
 
     /// Handles a live snapshot of a runner; ``advance(to:)`` follows.
-    mutating func receive(_ metrics: RunnerMetrics, of key: SessionKey, isRetained: Bool, now: Moment) {
+    mutating func receiveMetrics(_ metrics: RunnerMetrics, of key: SessionKey, isRetained: Bool, now: Moment) {
         guard let id = metrics.run else { return }
         let isKnown: Void? = with(id) { $0.live.receive(metrics, of: key, isRetained: isRetained, now: now) }
         if isKnown != nil { touched.insert(id) }
@@ -83,7 +83,7 @@ extension VirtualRunMachine {
     }
 
     /// Handles a session's finished record.
-    mutating func receive(_ workout: RunWorkout, of key: SessionKey, run named: RunID?, now: Moment)
+    mutating func receiveWorkout(_ workout: RunWorkout, of key: SessionKey, run named: RunID?, now: Moment)
         -> [VirtualRunAction]
     {
         var actions: [VirtualRunAction] = []
@@ -126,7 +126,7 @@ extension VirtualRunMachine {
             collecting[key] = nil
             do throws(PayloadError) {
                 guard let (series, track) = collector.take(key) else { continue }
-                actions += take(try series.read().series, try track.read().track, of: key, now)
+                actions += take(try series.readChunks().series, try track.readChunks().track, of: key, now)
             } catch {
                 // The next revision of the workout collects them again.
                 counts.corrupt += 1

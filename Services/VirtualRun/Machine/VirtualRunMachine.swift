@@ -269,8 +269,8 @@ struct VirtualRunMachine {
     }
 
     /// Takes the presence of a metrics-aggregator.
-    mutating func receive(
-        presence message: MQTTMessage, of aggregator: ProcessName, now: Moment
+    mutating func receivePresence(
+        _ message: MQTTMessage, of aggregator: ProcessName, now: Moment
     ) throws(PayloadError) -> [VirtualRunAction] {
         let wasFed = !aggregators.isEmpty
         try aggregators.receive(message, of: aggregator, now)

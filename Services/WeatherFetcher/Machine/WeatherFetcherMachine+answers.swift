@@ -7,7 +7,7 @@ extension WeatherFetcherMachine {
     private static let absence = 3_600.0
 
     /// Receives the answer to a request.
-    mutating func receive(
+    mutating func recordAnswer(
         _ answer: WeatherAnswer, now: Moment, using random: inout some RandomNumberGenerator
     ) -> [WeatherAction] {
         needsLook = true

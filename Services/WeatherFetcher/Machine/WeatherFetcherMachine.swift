@@ -137,7 +137,7 @@ struct WeatherFetcherMachine {
     }
 
     /// Receives a session's state. An older one changes nothing.
-    mutating func receive(_ state: SessionState, now: Moment) -> [WeatherAction] {
+    mutating func receiveState(_ state: SessionState, now: Moment) -> [WeatherAction] {
         let key = state.key
         guard state.revision >= entries[key]?.stateRevision ?? 0 else { return [] }
         change(key) { $0.stateRevision = state.revision }
@@ -201,7 +201,7 @@ struct WeatherFetcherMachine {
     }
 
     /// Receives a session's position. The first one is its place.
-    mutating func receive(_ position: Place, of key: SessionKey, now: Moment) -> [WeatherAction] {
+    mutating func receivePosition(_ position: Place, of key: SessionKey, now: Moment) -> [WeatherAction] {
         wantsPosition(key) && position.isOnEarth ? place(key, in: WeatherCell(position), now) : []
     }
 

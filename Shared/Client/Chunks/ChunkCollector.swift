@@ -108,7 +108,7 @@ package struct ChunkCollector: Sendable {
     // MARK: Messages
 
     /// Stores a chunk.
-    package mutating func receive(
+    package mutating func receiveChunk(
         _ payload: ArraySlice<UInt8>, number: Int, kind: ChunkKind, of key: SessionKey
     ) throws(PayloadError) {
         let revision = try ChunkHead(payload).revision
@@ -130,7 +130,7 @@ package struct ChunkCollector: Sendable {
     package func problem(of key: SessionKey) -> DurableFolder.Problem? { collections[key]?.problem }
 
     /// Stores the revision and the number of chunks of a summary.
-    package mutating func receive(revision: Int64, chunks: Int, kind: ChunkKind, of key: SessionKey) {
+    package mutating func receiveSummary(revision: Int64, chunks: Int, kind: ChunkKind, of key: SessionKey) {
         change(key) { $0[kind].announce(revision: revision, count: chunks) }
     }
 

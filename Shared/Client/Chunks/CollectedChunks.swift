@@ -23,13 +23,13 @@ package struct CollectedChunks: Sendable {
     /// Reads all chunks.
     ///
     /// - Throws: the first invalid chunk.
-    package func read() throws(PayloadError) -> [FinalChunk] {
+    package func readChunks() throws(PayloadError) -> [FinalChunk] {
         var chunks: [FinalChunk] = []
-        for number in payloads.indices { chunks.append(try read(number)) }
+        for number in payloads.indices { chunks.append(try readChunk(number)) }
         return chunks
     }
 
-    private func read(_ number: Int) throws(PayloadError) -> FinalChunk {
+    private func readChunk(_ number: Int) throws(PayloadError) -> FinalChunk {
         let chunk = try FinalChunk(try payload(number)[...])
         guard chunk.revision == revision, chunk.number == number, chunk.count == payloads.count else {
             throw .malformed("chunk \(number) has another revision or number")
@@ -53,8 +53,8 @@ package struct CollectedChunks: Sendable {
     private func rows<Rows>(
         _ join: @escaping @Sendable ([FinalChunk]) -> Rows
     ) throws(PayloadError) -> ChunkedRows<Rows> {
-        guard file == nil else { return ChunkedRows(count: payloads.count) { join([try read($0)]) } }
-        let rows = join(try read())
+        guard file == nil else { return ChunkedRows(count: payloads.count) { join([try readChunk($0)]) } }
+        let rows = join(try readChunks())
         return ChunkedRows(count: 1) { _ in rows }
     }
 

@@ -31,16 +31,16 @@ extension Playback {
         case fail(Failure, noting: [QueueEntry] = [])
     }
 
-    package mutating func receive(_ message: MQTTMessage, _ now: Moment) -> Reaction {
+    package mutating func receiveMessage(_ message: MQTTMessage, _ now: Moment) -> Reaction {
         guard !message.payload.isEmpty else {
             companion?.clear(message)
             return .nothing
         }
         do throws(PayloadError) {
             switch Topic(message.topic) {
-            case .session(_, .samplesAck): return receive(try Ack.read(message.payload), .samples, now)
-            case .session(_, .locationsAck): return receive(try Ack.read(message.payload), .locations, now)
-            case .user(_, .replies): return receive(try JSONCoding.decode(Reply.self, from: message.payload), now)
+            case .session(_, .samplesAck): return receiveAck(try Ack.read(message.payload), .samples, now)
+            case .session(_, .locationsAck): return receiveAck(try Ack.read(message.payload), .locations, now)
+            case .user(_, .replies): return receiveReply(try JSONCoding.decode(Reply.self, from: message.payload), now)
             case .session(_, .state):
                 let received = try SessionState(message.payload)
                 if received.revision >= state?.revision ?? 0 {
@@ -67,7 +67,7 @@ extension Playback {
         }
     }
 
-    private mutating func receive(_ reply: Reply, _ now: Moment) -> Reaction {
+    private mutating func receiveReply(_ reply: Reply, _ now: Moment) -> Reaction {
         clock.receive(reply.now, now)
         switch commands.receiveReply(reply, now) {
         case .nothing: return .nothing

@@ -21,7 +21,7 @@ extension Playback {
         return counts
     }
 
-    mutating func receive(
+    mutating func receiveAck(
         _ received: (ack: Ack, epoch: Int64?, now: Timestamp?), _ kind: StreamName.Kind, _ now: Moment
     ) -> Reaction {
         if let serviceTime = received.now { clock.receive(serviceTime, now) }

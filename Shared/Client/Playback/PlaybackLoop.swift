@@ -36,7 +36,7 @@ struct PlaybackLoop {
         switch event {
         case .connected: playback.connected()
         case .disconnected: playback.disconnected()
-        case .message(let message): try perform(playback.receive(message, now))
+        case .message(let message): try perform(playback.receiveMessage(message, now))
         case .tick: break
         case .stop: try stop(now)
         }
@@ -61,7 +61,7 @@ struct PlaybackLoop {
         case .nothing: break
         case .note(let entries): try queue.note(entries)
         case .takeBack(let kind, let number):
-            try queue.note(playback.takeBack(kind, from: number, queue.read()))
+            try queue.note(playback.takeBack(kind, from: number, queue.readContents()))
             let text = "the server has lost \(kind.rawValue) from number \(number) on; sending again"
             service.terminal.progress(line.remark(text))
         case .remark(let text): service.terminal.progress(line.remark(text))

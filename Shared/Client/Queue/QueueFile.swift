@@ -59,8 +59,8 @@ package final class QueueFile {
     }
 
     /// The current contents of the file.
-    package func read() throws(QueueError) -> QueueContents {
-        try Self.parse(Self.read(descriptor, path)[...], path).1
+    package func readContents() throws(QueueError) -> QueueContents {
+        try Self.parse(Self.readBytes(descriptor, path)[...], path).1
     }
 
     /// The first line of a file that another process may have open; `nil` if it cannot be read.
@@ -112,7 +112,7 @@ extension QueueFile {
         close(descriptor)
     }
 
-    private static func read(_ descriptor: Int32, _ path: String) throws(QueueError) -> [UInt8] {
+    private static func readBytes(_ descriptor: Int32, _ path: String) throws(QueueError) -> [UInt8] {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .failed(path) }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
@@ -131,7 +131,7 @@ extension QueueFile {
     private static func load(
         _ descriptor: Int32, _ path: String, _ header: QueueHeader
     ) throws(QueueError) -> (QueueHeader, QueueContents, off_t) {
-        let bytes = try read(descriptor, path)
+        let bytes = try readBytes(descriptor, path)
         let complete = bytes[...(bytes.lastIndex(of: lineEnd) ?? -1)]
         if complete.count < bytes.count, ftruncate(descriptor, off_t(complete.count)) != 0 { throw .failed(path) }
         guard complete.isEmpty else {

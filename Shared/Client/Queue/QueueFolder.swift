@@ -44,7 +44,7 @@ package struct QueueFolder: Sendable {
     package func succeed(_ queue: QueueFile) throws(QueueError) -> QueueFile {
         let header = queue.header.successor
         let path = file(header.key, header.device)
-        try QueueFile.create(path, header, queue.read().entries(replacing: queue.header))
+        try QueueFile.create(path, header, queue.readContents().entries(replacing: queue.header))
         let next = try QueueFile(path: path, header: header)
         try removePredecessor(header)
         return next

@@ -24,10 +24,10 @@ extension FITExport {
         var points = Seconds(exported.points, clock)
         while let (second, point) = try points.next() {
             while let (time, mark) = marks.first, time < second || time == second && mark.isStart {
-                add(mark, at: time)
+                addMark(mark, at: time)
                 marks.removeFirst()
             }
-            file.add(
+            file.addMessage(
                 FITProfile.Record.global,
                 [.init(FITProfile.timestamp, second)] + columns.map { .init($0.field, $0.value(point)) },
                 developer: developerColumns.enumerated().map { index, column in
@@ -35,7 +35,7 @@ extension FITExport {
                 })
             try pieces.pass(&file)
         }
-        for (time, mark) in marks { add(mark, at: time) }
+        for (time, mark) in marks { addMark(mark, at: time) }
     }
 
     /// Sorted by time.
@@ -52,18 +52,18 @@ extension FITExport {
         return marks.sorted { $0.time < $1.time }
     }
 
-    private mutating func add(_ mark: Mark, at time: Double) {
+    private mutating func addMark(_ mark: Mark, at time: Double) {
         switch mark {
         case .timer(let starts): addTimerEvent(at: time, starts: starts)
-        case .weather(let weather): add(weather, at: time)
-        case .set(let set): file.add(set)
-        case .lap(let index, let lap): add(lap, index: index)
+        case .weather(let weather): addWeather(weather, at: time)
+        case .set(let set): file.addSet(set)
+        case .lap(let index, let lap): addLap(lap, index: index)
         }
     }
 
     private mutating func addTimerEvent(at time: Double, starts: Bool) {
         typealias Field = FITProfile.Event
-        file.add(
+        file.addMessage(
             Field.global,
             [
                 .init(FITProfile.timestamp, time), .init(Field.event, FITCode.timer),
@@ -72,9 +72,9 @@ extension FITExport {
             ])
     }
 
-    private mutating func add(_ weather: Weather, at time: Double) {
+    private mutating func addWeather(_ weather: Weather, at time: Double) {
         typealias Field = FITProfile.WeatherConditions
-        file.add(
+        file.addMessage(
             Field.global,
             [
                 .init(FITProfile.timestamp, time), .init(Field.report, 0),

@@ -37,7 +37,7 @@ extension FITExport {
 
     mutating func addTitles() {
         for (index, title) in sets.titles.enumerated() {
-            file.add(title: title.name, of: title.exercise, index: index)
+            file.addTitle(title.name, of: title.exercise, index: index)
         }
     }
 }

@@ -54,11 +54,11 @@ extension FITExport {
     /// The workout's laps; without any, one lap over the whole workout.
     var laps: [Lap] { workout.laps.isEmpty ? [Lap(workout, clock)] : workout.laps.map { Lap($0, clock) } }
 
-    mutating func add(_ lap: Lap, index: Int) {
+    mutating func addLap(_ lap: Lap, index: Int) {
         typealias Field = FITProfile.Lap
         let isLast = index + 1 >= workout.laps.count
         let cadence = workout.activity.cadenceInFiles(lap.averageCadence).map(Turns.init)
-        file.add(
+        file.addMessage(
             Field.global,
             [
                 .init(FITProfile.timestamp, lap.end), .init(FITProfile.messageIndex, index),
@@ -79,7 +79,7 @@ extension FITExport {
         let whole = Lap(workout, clock)
         let first = exported.survey.firstOnEarth
         let cadence = workout.activity.cadenceInFiles(whole.averageCadence).map(Turns.init)
-        file.add(
+        file.addMessage(
             Field.global,
             [
                 .init(FITProfile.timestamp, whole.end), .init(FITProfile.messageIndex, 0),
@@ -103,7 +103,7 @@ extension FITExport {
 
     mutating func addActivity() {
         typealias Field = FITProfile.Activity
-        file.add(
+        file.addMessage(
             Field.global,
             [
                 .init(FITProfile.timestamp, clock.end), .init(Field.timerTime, workout.activeDuration),

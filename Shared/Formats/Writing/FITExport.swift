@@ -66,16 +66,16 @@ extension FITExport {
 
     private mutating func addOrigin() {
         typealias ID = FITProfile.FileID
-        file.add(
+        file.addMessage(
             ID.global,
             [
                 .init(ID.type, Self.activityFile), .init(ID.manufacturer, Self.manufacturer),
                 .init(ID.product, Self.product), .init(ID.serialNumber, serialNumber),
                 .init(ID.created, clock.start), .init(ID.productName, "Pacebus"),
             ])
-        file.add(FITProfile.FileCreator.global, [.init(FITProfile.FileCreator.software, Self.softwareVersion)])
+        file.addMessage(FITProfile.FileCreator.global, [.init(FITProfile.FileCreator.software, Self.softwareVersion)])
         typealias Info = FITProfile.DeviceInfo
-        file.add(
+        file.addMessage(
             Info.global,
             [
                 .init(FITProfile.timestamp, clock.start), .init(Info.index, 0),

@@ -29,7 +29,7 @@ struct PointSurvey {
         }
         let active = ActiveTime(workout)
         var points = ExportedPoints(series, track, isDistanceMeasured: isDistanceMeasured)
-        while let point = try points.next() { add(PlacedPoint(point, in: active)) }
+        while let point = try points.next() { addPoint(PlacedPoint(point, in: active)) }
     }
 
     func has(_ quantity: Quantity) -> Bool { measured[quantity.rawValue] > 0 }
@@ -39,7 +39,7 @@ struct PointSurvey {
         located[quantity.rawValue] * 2 < measured[quantity.rawValue]
     }
 
-    private mutating func add(_ placed: PlacedPoint) {
+    private mutating func addPoint(_ placed: PlacedPoint) {
         let point = placed.point
         first = first ?? point.time
         last = point.time
@@ -55,14 +55,14 @@ struct PointSurvey {
             if placed.place != nil { located[quantity.rawValue] += 1 }
         }
         guard placed.position.segment != nil else { return }
-        if let place = placed.place { add(place) }
+        if let place = placed.place { addPlace(place) }
         if let speed = point[.speed] {
             let lap = placed.position.lap
             maximumSpeeds[lap] = max(maximumSpeeds[lap] ?? speed, speed)
         }
     }
 
-    private mutating func add(_ place: Place) {
+    private mutating func addPlace(_ place: Place) {
         guard let (southWest, northEast) = bounds else {
             bounds = (place, place)
             return

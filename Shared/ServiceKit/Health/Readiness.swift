@@ -10,12 +10,12 @@ package final class Readiness: Sendable {
 
     package init() {}
 
-    package func add(_ name: String, check: @escaping @Sendable () async -> Bool) {
-        add(oneOf: [(name, check)])
+    package func addCheck(_ name: String, passes: @escaping @Sendable () async -> Bool) {
+        addChecks(oneOf: [(name, passes)])
     }
 
     /// Adds checks of which one must pass. Without the others the service works for a part of its users.
-    package func add(oneOf checks: [Check]) {
+    package func addChecks(oneOf checks: [Check]) {
         groups.withLock { $0.append(checks) }
     }
 

@@ -94,7 +94,7 @@ extension ServiceContext {
             return WatchedStore(store: store, liveness: liveness)
         case .postgres(let address):
             let store = try PostgresStore(address, schema: schema, plan: configuration.shards.plan(sharing))
-            readiness.add("membership") { store.isMember }
+            readiness.addCheck("membership") { store.isMember }
             return WatchedStore(store: store, liveness: liveness)
         }
     }

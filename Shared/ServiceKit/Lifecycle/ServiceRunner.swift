@@ -74,7 +74,7 @@ package enum ServiceRunner {
         context.limits = limits
         if announced { context.presence = Presence(configuration: configuration, clock: clock, bus: bus) }
         if connects {
-            context.readiness.add(
+            context.readiness.addChecks(
                 oneOf: clients.enumerated().map { index, client in
                     (clients.count == 1 ? "broker" : "broker-\(index + 1)", { client.isReady })
                 })

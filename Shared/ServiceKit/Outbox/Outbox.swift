@@ -42,7 +42,7 @@ package struct Outbox<Machine: OwningMachine> {
         self.context = context
         self.store = store
         rejections = Rejections(service: context.configuration.name)
-        context.readiness.add("store") { [health] in health.isWriting }
+        context.readiness.addCheck("store") { [health] in health.isWriting }
     }
 
     // MARK: Ownership

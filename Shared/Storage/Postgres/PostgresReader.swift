@@ -27,18 +27,18 @@ final class PostgresReader {
         // A connection may have been lost since the last read; a new one counts.
         let wasConnected = connection != nil
         do throws(PostgresFailure) {
-            return .success(try read(statement, body))
+            return .success(try readOnce(statement, body))
         } catch {
             guard case .broken = error, wasConnected else { return .failure(.notReadable(error.text)) }
         }
         do throws(PostgresFailure) {
-            return .success(try read(statement, body))
+            return .success(try readOnce(statement, body))
         } catch {
             return .failure(.notReadable(error.text))
         }
     }
 
-    private func read<Value>(
+    private func readOnce<Value>(
         _ statement: PostgresStatement, _ body: (PostgresResult) -> Value
     ) throws(PostgresFailure) -> Value {
         do throws(PostgresFailure) {

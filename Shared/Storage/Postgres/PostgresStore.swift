@@ -101,7 +101,7 @@ package final class PostgresStore: Store {
     package func records(
         in collection: StoreCollection, shards: Set<Shard>
     ) async throws(StoreError) -> [StoreRecord] {
-        try await read(
+        try await readRecords(
             "SELECT shard, key, value FROM \(collection.table) WHERE shard = ANY ($1::int2[]) ORDER BY shard, key",
             PostgresValue.int2s(shards.map(\.value).sorted()))
     }
@@ -109,7 +109,7 @@ package final class PostgresStore: Store {
     package func records(
         in collection: StoreCollection, at keys: [StoreKey]
     ) async throws(StoreError) -> [StoreRecord] {
-        try await read(
+        try await readRecords(
             """
             SELECT c.shard, c.key, c.value
             FROM unnest($1::int2[], $2::text[]) WITH ORDINALITY AS k (shard, key, number)
@@ -122,7 +122,7 @@ package final class PostgresStore: Store {
         in collection: StoreCollection, below folders: [StoreFolder]
     ) async throws(StoreError) -> [StoreRecord] {
         let ranges = folders.map { StoreRange($0).keys }
-        return try await read(
+        return try await readRecords(
             """
             SELECT c.shard, c.key, c.value
             FROM unnest($1::int2[], $2::text[], $3::text[]) WITH ORDINALITY AS f (shard, lower, upper, number)
@@ -138,7 +138,7 @@ package final class PostgresStore: Store {
         in collection: StoreCollection, of ranges: [StoreRange], limit: Int
     ) async throws(StoreError) -> [StoreRecord] {
         let order = ranges.first?.isDescending ?? false ? "DESC" : "ASC"
-        return try await read(
+        return try await readRecords(
             """
             SELECT c.shard, c.key, c.value
             FROM unnest($1::int2[], $2::text[], $3::text[]) WITH ORDINALITY AS f (shard, lower, upper, number)
@@ -158,7 +158,7 @@ package final class PostgresStore: Store {
             // A shard may return to a member with a lower number. The order of the commits is that of the rows.
             "SELECT shards, bytes FROM journal WHERE shards && $1::int2[] ORDER BY number",
             PostgresValue.int2s(shards.map(\.value).sorted()))
-        return try await read(statement) { result in
+        return try await readResult(statement) { result in
             var tail = JournalTail()
             for row in 0..<result.count {
                 let bytes = result.bytes(row, 1)
@@ -173,11 +173,11 @@ package final class PostgresStore: Store {
         }
     }
 
-    private func read(_ sql: String, _ parameters: [UInt8]...) async throws(StoreError) -> [StoreRecord] {
-        try await read(PostgresStatement(sql, parameters)) { $0.records }
+    private func readRecords(_ sql: String, _ parameters: [UInt8]...) async throws(StoreError) -> [StoreRecord] {
+        try await readResult(PostgresStatement(sql, parameters)) { $0.records }
     }
 
-    private func read<Value: Sendable>(
+    private func readResult<Value: Sendable>(
         _ statement: PostgresStatement, _ body: @escaping @Sendable (PostgresResult) -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in

@@ -12,11 +12,11 @@ package final class FakeBus: MessageBus {
 
     fileprivate struct State {
         var isOnline = true
-        var retained: [String: MQTTMessage] = [:]
+        var model = BrokerModel()
         /// Counts subscriptions; the stream of an earlier one has ended.
         var number = 0
-        /// The filters of the current subscription.
-        var filters: [String]?
+        /// Those of the subscriber; `nil` without one.
+        var subscriptions: [MQTTSubscription]?
         var events: [MQTTEvent] = []
         var reader: CheckedContinuation<MQTTEvent?, Never>?
         var observer: CheckedContinuation<Void, any Error>?
@@ -42,7 +42,7 @@ package final class FakeBus: MessageBus {
         change { state in
             guard state.isOnline else { return }
             state.isOnline = false
-            if state.filters != nil { state.events.append(.disconnected(.connectionLost("cut by the test"))) }
+            if state.subscriptions != nil { state.events.append(.disconnected(.connectionLost("cut by the test"))) }
         }
     }
 
@@ -56,13 +56,13 @@ package final class FakeBus: MessageBus {
 
     /// Loses the retained message of a topic.
     package func forget(_ topic: Topic) {
-        state.withLock { $0.retained[topic.name] = nil }
+        state.withLock { $0.model.forget(topic) }
     }
 
     /// Returns once the subscriber waits for an event and there is none.
     ///
     /// - Throws: ``NoReader`` after `bound` of real time.
-    package func waitForReader(bound: Duration = .seconds(120)) async throws {
+    package func waitForReader(bound: Duration = hangLimit) async throws {
         let alarm = Task {
             try await Task.sleep(for: bound)
             stopWaiting(NoReader())
@@ -93,9 +93,9 @@ package final class FakeBus: MessageBus {
         _ subscriptions: [MQTTSubscription], _ body: (AsyncStream<MQTTEvent>) async throws -> R
     ) async throws -> R {
         let number = change { state in
-            precondition(state.filters == nil, "one subscriber at a time")
+            precondition(state.subscriptions == nil, "one subscriber at a time")
             state.number += 1
-            state.filters = subscriptions.map(\.filter)
+            state.subscriptions = subscriptions
             if state.isOnline { state.greet() }
             return state.number
         }
@@ -106,7 +106,7 @@ package final class FakeBus: MessageBus {
 
     package func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>) {
         change { state in
-            state.filters = subscriptions.map(\.filter)
+            state.subscriptions = subscriptions
             state.events.append(.subscribed)
         }
     }
@@ -136,7 +136,7 @@ package final class FakeBus: MessageBus {
     private func next(_ number: Int) async -> MQTTEvent? {
         await withCheckedContinuation { continuation in
             let (event, observer) = state.withLock { state -> (MQTTEvent??, CheckedContinuation<Void, any Error>?) in
-                if state.number != number || state.filters == nil || Task.isCancelled { return (.some(nil), nil) }
+                if state.number != number || state.subscriptions == nil || Task.isCancelled { return (.some(nil), nil) }
                 guard state.events.isEmpty else { return (state.events.removeFirst(), nil) }
                 state.reader = continuation
                 return (nil, state.observer.take())
@@ -148,7 +148,7 @@ package final class FakeBus: MessageBus {
 
     private func leave() {
         let reader = state.withLock { state in
-            state.filters = nil
+            state.subscriptions = nil
             state.events.removeAll()
             return state.reader.take()
         }
@@ -175,24 +175,18 @@ package final class FakeBus: MessageBus {
 extension FakeBus.State {
     /// The first events of a connection.
     fileprivate mutating func greet() {
-        guard filters != nil else { return }
+        guard subscriptions != nil else { return }
         events.append(.connected)
-        for message in retained.values.sorted(by: { $0.topic < $1.topic }) { append(message) }
+        for message in model.retained { append(message) }
     }
 
     fileprivate mutating func deliver(_ message: MQTTMessage) {
-        if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : message }
+        model.publish(message)
         if isOnline { append(message) }
     }
 
     private mutating func append(_ message: MQTTMessage) {
-        guard filters?.contains(where: { Self.filter($0, matches: message.topic) }) == true else { return }
+        guard let message = BrokerModel.delivery(of: message, through: subscriptions ?? []) else { return }
         events.append(.batch(MQTTBatch(messages: [message]) {}))
-    }
-
-    /// `+` matches one level.
-    private static func filter(_ filter: String, matches topic: String) -> Bool {
-        let (levels, actual) = (filter.split(separator: "/"), topic.split(separator: "/"))
-        return levels.count == actual.count && zip(levels, actual).allSatisfy { $0 == "+" || $0 == $1 }
     }
 }

@@ -25,7 +25,7 @@ extension LiveMetrics {
         self.init(rules, laps: laps, shown: shown)
         if streams.count == 1, let (device, samples) = streams.first {
             if shown?.distances.measured.isKnown != true { addRouteEnergy(segments) }
-            add(samples, from: device, segments: segments, now: now)
+            foldSamples(samples, from: device, segments: segments, now: now)
             if isExact { return }
             self.init(rules, laps: laps, shown: shown)
         }
@@ -47,7 +47,7 @@ extension LiveMetrics {
         var beats = BeatsWalk(values: [])
         for quantity in Self.foldOrder {
             let readings = items.readings(quantity)
-            take(readings, quantity, segments, items.timeline, &beats)
+            foldReadings(readings, quantity, segments, items.timeline, &beats)
             var walk = beats
             for reading in readings {
                 guard let place = items.timeline.place(reading.time) else { break }
@@ -99,8 +99,8 @@ extension LiveMetrics {
         return row
     }
 
-    /// Takes the readings of one quantity that count.
-    private mutating func take(
+    /// Folds the readings of one quantity that count.
+    private mutating func foldReadings(
         _ readings: [Reading], _ quantity: Quantity, _ segments: [Segment], _ timeline: ActiveTimeline,
         _ beats: inout BeatsWalk
     ) {

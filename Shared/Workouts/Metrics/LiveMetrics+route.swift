@@ -69,16 +69,16 @@ extension LiveMetrics {
     mutating func addRouteEnergy(_ segments: [Segment]) {
         guard distances.route.isKnown else { return }
         let position = segments.activeMicroseconds(from: .min, to: distances.route.time)
-        energyFold.add(meters: distances.route.sum, from: 0, to: position)
+        energyFold.addMeters(distances.route.sum, from: 0, to: position)
         isRouteInEnergy = true
     }
 
     private mutating func addRouteEnergy(_ metres: Double, from start: Int64, to end: Int64) {
         let samples = tracks.known.reduce(0) { max($0, $1.position) }
         guard end >= samples - Self.routeDelay else { return }
-        energyFold.add(meters: metres, from: start, to: end)
+        energyFold.addMeters(metres, from: start, to: end)
         if let grade = route?.grade, climbSegment == .min {
-            energyFold.add(climb: grade * metres, from: start, to: end)
+            energyFold.addClimb(grade * metres, from: start, to: end)
         }
         settleEnergy(before: end)
         isRouteInEnergy = true
@@ -95,14 +95,14 @@ extension LiveMetrics {
         case .distance:
             let hasOther = distances.pool.isKnown || distances.speed.isKnown
             if isRouteInEnergy || hasOther && !distances.measured.isKnown { isExact = false }
-            energyFold.add(meters: value, from: distances.measured.position, to: moment.position)
+            energyFold.addMeters(value, from: distances.measured.position, to: moment.position)
             distances.measured.add(
                 value, at: moment.time, moment.position, lapEnds: lapEnds, segments: segments, beats: beats)
         case .poolLengths:
             guard let length = rules.poolLength, !distances.measured.isKnown else { return false }
             if !distances.route.isKnown {
                 if distances.speed.isKnown, !distances.pool.isKnown { isExact = false }
-                energyFold.add(meters: value * length, from: distances.pool.position, to: moment.position)
+                energyFold.addMeters(value * length, from: distances.pool.position, to: moment.position)
             }
             distances.pool.add(
                 value * length, at: moment.time, moment.position, lapEnds: lapEnds, segments: segments, beats: beats)
@@ -111,11 +111,11 @@ extension LiveMetrics {
             let before = distances.speed.isKnown ? distances.speed.position : moment.position
             let metres = value * min(Self.longestSpeed, Double(moment.position - before) / 1e6)
             if !distances.route.isKnown, !distances.pool.isKnown {
-                energyFold.add(meters: metres, from: distances.speed.position, to: moment.position)
+                energyFold.addMeters(metres, from: distances.speed.position, to: moment.position)
             }
             distances.speed.add(
                 metres, at: moment.time, moment.position, lapEnds: lapEnds, segments: segments, beats: beats)
-        case .activeEnergy: energyFold.add(measured: value, at: moment.position)
+        case .activeEnergy: energyFold.addMeasuredEnergy(value, at: moment.position)
         case .barometricAltitude:
             if climbSegment != moment.segment {
                 climb.startLine()
@@ -126,7 +126,7 @@ extension LiveMetrics {
             climb.add(value, at: moment.position) { added += $0.ascent }
             ascent += added
             let rise = smoothedAltitude.add(value, at: moment.time)
-            energyFold.add(climb: rise, from: climbPosition, to: moment.position)
+            energyFold.addClimb(rise, from: climbPosition, to: moment.position)
             climbPosition = moment.position
         default: return false
         }

@@ -63,7 +63,7 @@ extension LiveMetrics {
         let track = tracks[Quantity.heartRate.rawValue]
         if track.current >= 0 {
             let held = held(.heartRate, until: holdEnd(track))
-            whole.add(heartRate: track.value, from: track.position, to: track.position + held)
+            whole.addHeartRate(track.value, from: track.position, to: track.position + held)
         }
         return whole.total(at: active)
     }

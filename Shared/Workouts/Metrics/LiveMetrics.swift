@@ -54,30 +54,30 @@ package struct LiveMetrics: Sendable {
     /// Takes one item of a device. An item outside the segments changes no total.
     ///
     /// - Parameter now: the service's clock, which detects a device clock that is ahead.
-    package mutating func add(
+    package mutating func addSample(
         _ sample: Sample, from device: Device, segments: [Segment],
         now: Timestamp = Timestamp(microseconds: .max / 2)
     ) {
-        add([sample], from: device, segments: segments, now: now)
+        addItems([sample], from: device, segments: segments, now: now)
     }
 
     /// Takes consecutive items of a device.
-    package mutating func add(_ samples: [Sample], from device: Device, segments: [Segment], now: Timestamp) {
-        add(ItemSource(samples), from: device, segments: segments, now: now)
+    package mutating func addItems(_ samples: [Sample], from device: Device, segments: [Segment], now: Timestamp) {
+        foldSamples(ItemSource(samples), from: device, segments: segments, now: now)
     }
 
-    mutating func add(
+    mutating func foldSamples(
         _ samples: ItemSource<Sample>, from device: Device, segments: [Segment], now: Timestamp
     ) {
         let row = row(of: device)
         let horizon = (now + Self.clockTolerance).microseconds
         samples.visit { sample in
-            if let time = sample.time { add(sample, time, row, segments, horizon) }
+            if let time = sample.time { foldSample(sample, time, row, segments, horizon) }
         }
         if rows.count > 1 { noticeSilence(segments) }
     }
 
-    private mutating func add(
+    private mutating func foldSample(
         _ sample: Sample, _ moment: Timestamp, _ row: Int, _ segments: [Segment], _ horizon: Int64
     ) {
         let time = moment.microseconds
@@ -99,7 +99,7 @@ package struct LiveMetrics: Sendable {
         for quantity in sample.quantities {
             guard let value = sample[quantity] else { continue }
             if let segment, !isAhead {
-                take(value, quantity, time, row, segment, segments)
+                takeReading(value, quantity, time, row, segment, segments)
             } else {
                 keep(value, quantity, time, row)
             }
@@ -129,7 +129,7 @@ package struct LiveMetrics: Sendable {
 
 extension LiveMetrics {
     /// Takes a reading in a segment.
-    private mutating func take(
+    private mutating func takeReading(
         _ value: Double, _ quantity: Quantity, _ time: Int64, _ row: Int, _ segment: Segment, _ segments: [Segment]
     ) {
         let index = quantity.rawValue
@@ -248,7 +248,7 @@ extension LiveMetrics {
         tracks[quantity.rawValue].weight += held
         guard quantity == .heartRate else { return }
         if let limits = rules.physiology.zones { zones[limits.zone(of: value)] += Double(held) / 1e6 }
-        energyFold.add(heartRate: value, from: position, to: position + held)
+        energyFold.addHeartRate(value, from: position, to: position + held)
     }
 
     /// For how many microseconds the reading counted last has been valid, at most until the end of its segment.

@@ -95,9 +95,9 @@ extension MetricsSummary {
             addTotals(of: quantity, items)
         }
         var energy = EnergyFold(physiology.energy)
-        if let way { way.meters.visit { energy.add(meters: $2, from: $0, to: $1) } }
+        if let way { way.meters.visit { energy.addMeters($2, from: $0, to: $1) } }
         (ascent, descent) = parts.climb(items, route, &energy)
-        items.values(.heartRate).visit { energy.add(heartRate: $0.value, from: $0.from, to: $0.until) }
+        items.values(.heartRate).visit { energy.addHeartRate($0.value, from: $0.from, to: $0.until) }
         if let limits = physiology.zones, items.has(.heartRate) {
             zones = items.values(.heartRate).seconds(in: limits).map(thousandths)
         }

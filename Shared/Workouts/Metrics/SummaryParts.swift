@@ -112,7 +112,7 @@ struct SummaryParts {
     /// The session's energy: a device's readings and the estimate of the time without.
     mutating func energy(_ items: CountedItems, _ fold: inout EnergyFold) -> (kcal: Double, source: EnergySource)? {
         let readings = items.readings(.activeEnergy)
-        for reading in readings { fold.add(measured: reading.value, at: items.timeline.position(reading.time)) }
+        for reading in readings { fold.addMeasuredEnergy(reading.value, at: items.timeline.position(reading.time)) }
         guard let found = fold.total(at: total) else { return nil }
         var excesses = fold.excesses(total)[...]
         var measured = Cumulative(capacity: readings.count)
@@ -184,7 +184,7 @@ extension CountedItems {
                 smoothed.startLine()
             }
             let rise = smoothed.add(altitude, at: time.microseconds)
-            energy.add(climb: rise, from: last?.position ?? 0, to: place.position)
+            energy.addClimb(rise, from: last?.position ?? 0, to: place.position)
             climb.add(altitude, at: place.position, accuracy: accuracy, counting: count)
             last = (place.segment, place.position)
         }

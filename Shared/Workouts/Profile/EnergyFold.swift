@@ -46,7 +46,7 @@ package struct EnergyFold: Sendable {
     }
 
     /// Adds a heart rate that was valid from one position to another.
-    package mutating func add(heartRate: Double, from start: Int64, to end: Int64) {
+    package mutating func addHeartRate(_ heartRate: Double, from start: Int64, to end: Int64) {
         guard let rate = estimate?.rate(heartRate: heartRate), rate.weight > 0 else { return }
         spread(from: start, to: end) { slot, seconds in
             slot.weight += rate.weight * seconds
@@ -55,7 +55,7 @@ package struct EnergyFold: Sendable {
     }
 
     /// Adds the metres covered between two positions.
-    package mutating func add(meters: Double, from start: Int64, to end: Int64) {
+    package mutating func addMeters(_ meters: Double, from start: Int64, to end: Int64) {
         let speed = meters / (Double(end - start) / 1e6)
         spread(from: start, to: end) { slot, seconds in
             slot.meters += speed * seconds
@@ -64,13 +64,13 @@ package struct EnergyFold: Sendable {
     }
 
     /// Adds the metres of smoothed altitude won or, below zero, lost between two positions.
-    package mutating func add(climb: Double, from start: Int64, to end: Int64) {
+    package mutating func addClimb(_ climb: Double, from start: Int64, to end: Int64) {
         let rate = climb / (Double(end - start) / 1e6)
         spread(from: start, to: end) { slot, seconds in slot.climb += rate * seconds }
     }
 
     /// Adds a device's reading of energy since its previous one.
-    package mutating func add(measured kcal: Double, at position: Int64) {
+    package mutating func addMeasuredEnergy(_ kcal: Double, at position: Int64) {
         defer { lastReading = position }
         let last = lastReading ?? (position <= Self.edge ? 0 : nil)
         if estimate == nil {

@@ -17,16 +17,10 @@ struct RouteTotals: Equatable, Sendable {
     var ascent = 0.0
     var descent = 0.0
 
-    mutating func add(_ fix: CountedFix) {
+    mutating func addCountedFix(_ fix: CountedFix) {
         distance += fix.distance
         ascent += fix.ascent
         descent += fix.descent
-    }
-
-    mutating func add(_ accepted: AcceptedFix) {
-        distance += accepted.distance
-        ascent += accepted.ascent
-        descent += accepted.descent
     }
 
     static func + (left: RouteTotals, right: RouteTotals) -> RouteTotals {

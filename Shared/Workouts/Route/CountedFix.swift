@@ -98,7 +98,7 @@ struct SourceColumns: Sendable {
 
     var totals: RouteTotals {
         var totals = RouteTotals()
-        for row in times.indices { totals.add(self[row]) }
+        for row in times.indices { totals.addCountedFix(self[row]) }
         return totals
     }
 }

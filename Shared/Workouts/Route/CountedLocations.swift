@@ -62,7 +62,7 @@ package struct CountedLocations {
         (self.fixes, self.altitudes) = (fixes, altitudes)
     }
 
-    var totals: RouteTotals { fixes.reduce(into: RouteTotals()) { $0.add($1) } }
+    var totals: RouteTotals { fixes.reduce(into: RouteTotals()) { $0.addCountedFix($1) } }
 
     /// The index in ``devices`` of a fix's source.
     func source(_ index: Int) -> Int { fixes.source(index) }

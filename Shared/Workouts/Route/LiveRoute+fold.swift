@@ -29,13 +29,16 @@ extension LiveRoute {
         }
         for index in rows.indices { rows[index].route = sources[index].route }
         let (totals, settled) = (sources.map(\.accepted.totals), sources.map(\.settledTime))
-        take(CountedLocations(sources, streams: streams, segments: closed, activity: activity), totals, settled)
+        foldLocations(
+            CountedLocations(sources, streams: streams, segments: closed, activity: activity), totals, settled)
     }
 
     /// - Parameters:
     ///   - totals: of all accepted fixes of each row.
     ///   - settled: the time of each row's newest final fix.
-    private mutating func take(_ locations: CountedLocations, _ totals: [RouteTotals], _ settled: [Timestamp]) {
+    private mutating func foldLocations(
+        _ locations: CountedLocations, _ totals: [RouteTotals], _ settled: [Timestamp]
+    ) {
         let fixes = locations.fixes
         guard !fixes.isEmpty else { return }
         let places = locations.devices.map { device in rows.firstIndex { $0.device == device } ?? 0 }

@@ -52,7 +52,7 @@ package struct LiveRoute: Sendable {
     /// Adds consecutive items of a device. Items outside the segments change no total.
     ///
     /// - Parameter now: the service's clock, which detects a device clock that is ahead.
-    package mutating func add(_ locations: [Location], from device: Device, segments: [Segment], now: Timestamp) {
+    package mutating func addItems(_ locations: [Location], from device: Device, segments: [Segment], now: Timestamp) {
         let row = row(of: device)
         let horizon = (now + LiveMetrics.clockTolerance).microseconds
         for location in locations {
@@ -72,7 +72,7 @@ package struct LiveRoute: Sendable {
             }
             newestTime = max(newestTime, time)
             if environment == .outdoor, let fix = Fix(location, number: 0, segments: segments) {
-                take(fix, row, segments)
+                takeFix(fix, row, segments)
             }
         }
         if rows.count > 1 { noticeSilence(segments) }
@@ -94,7 +94,7 @@ package struct LiveRoute: Sendable {
 }
 
 extension LiveRoute {
-    private mutating func take(_ fix: Fix, _ row: Int, _ segments: [Segment]) {
+    private mutating func takeFix(_ fix: Fix, _ row: Int, _ segments: [Segment]) {
         guard fix.time >= rows[row].route.newest else {
             isExact = false
             return

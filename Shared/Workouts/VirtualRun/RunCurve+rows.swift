@@ -31,20 +31,20 @@ extension RunCurve {
         let base = timeline.position(start)
         let meters = way.value(at: base)
         self.init(points: Points(isExact: true), spacing: 0, endsInCorner: true)
-        func add(_ time: Timestamp, isCorner: Bool) {
+        func addTime(_ time: Timestamp, isCorner: Bool) {
             let position = timeline.position(time)
             let seconds = clock == .active ? Double(position - base) / 1e6 : time.seconds(since: start)
-            self.add(seconds, max(0, way.value(at: position) - meters), isCorner: isCorner)
+            addPoint(seconds, max(0, way.value(at: position) - meters), isCorner: isCorner)
         }
         var index = 0
         for segment in segments {
             guard let end = segment.end, end > start else { continue }
-            add(max(segment.start, start), isCorner: true)
+            addTime(max(segment.start, start), isCorner: true)
             while index < readings.count, readings[index].time <= end {
-                if readings[index].time > max(segment.start, start) { add(readings[index].time, isCorner: false) }
+                if readings[index].time > max(segment.start, start) { addTime(readings[index].time, isCorner: false) }
                 index += 1
             }
-            add(end, isCorner: true)
+            addTime(end, isCorner: true)
         }
         thin(keeping: goal)
     }

@@ -48,7 +48,7 @@ package struct RunCurve: Equatable, Sendable {
     /// Adds the newest point. Later points, and earlier ones with more metres, are removed.
     ///
     /// - Parameter isCorner: keeps the point, whose slopes before and after differ: a pause begins or ends.
-    package mutating func add(_ seconds: Double, _ metres: Double, isCorner: Bool = false) {
+    package mutating func addPoint(_ seconds: Double, _ metres: Double, isCorner: Bool = false) {
         guard speed == nil, Self.range.contains(seconds), Self.range.contains(metres) else { return }
         let point = points.rounded(
             Point(time: Int64((seconds * 1e6).rounded()), metres: Int64((metres * 1e6).rounded())))

@@ -33,10 +33,10 @@ import Workouts
         leaving left: Int? = nil
     ) throws {
         for number in 0..<rows.chunkCount where number != left {
-            try collector.receive(
+            try collector.receiveChunk(
                 rows.payload(number: number, revision: revision)[...], number: number, kind: kind, of: key)
         }
-        collector.receive(revision: revision, chunks: rows.chunkCount, kind: kind, of: key)
+        collector.receiveSummary(revision: revision, chunks: rows.chunkCount, kind: kind, of: key)
     }
 
     @Test mutating func `chunks that arrived before the request are complete at once`() throws {
@@ -47,7 +47,7 @@ import Workouts
         #expect(collector.complete == [key])
         let chunks = collector.take(key)
         let taken = try #require(chunks)
-        #expect(try taken.series.read().series == series(1_200) && taken.track.read().track == track(600))
+        #expect(try taken.series.readChunks().series == series(1_200) && taken.track.readChunks().track == track(600))
         #expect(collector.cachedBytes == 0 && collector.wantedBytes == 0 && collector.wanted.isEmpty)
         let again = collector.take(key)
         #expect(again == nil)
@@ -58,9 +58,9 @@ import Workouts
         #expect(collector.complete == [key])
         collector.want(key, summaries: ["metrics": 5], now: now)
         #expect(collector.complete.isEmpty)
-        collector.receive(revision: 5, chunks: 0, kind: .series, of: key)
+        collector.receiveSummary(revision: 5, chunks: 0, kind: .series, of: key)
         let taken = collector.take(key)
-        #expect(try taken?.series.read().series.times == [])
+        #expect(try taken?.series.readChunks().series.times == [])
     }
 
     @Test mutating func `all chunks of the summary's revision are needed, of the workout's or a later one`() throws {
@@ -70,18 +70,18 @@ import Workouts
         try publish(FinalRows(series(1_200)), .series, 6, leaving: 1)
         #expect(collector.complete.isEmpty)
         let rows = FinalRows(series(1_200))
-        try collector.receive(rows.payload(number: 1, revision: 5)[...], number: 1, kind: .series, of: key)
+        try collector.receiveChunk(rows.payload(number: 1, revision: 5)[...], number: 1, kind: .series, of: key)
         #expect(collector.complete.isEmpty)
-        try collector.receive(rows.payload(number: 1, revision: 6)[...], number: 1, kind: .series, of: key)
+        try collector.receiveChunk(rows.payload(number: 1, revision: 6)[...], number: 1, kind: .series, of: key)
         #expect(collector.complete == [key])
-        try collector.receive(rows.payload(number: 1, revision: 7)[...], number: 1, kind: .series, of: key)
+        try collector.receiveChunk(rows.payload(number: 1, revision: 7)[...], number: 1, kind: .series, of: key)
         #expect(collector.complete.isEmpty)
     }
 
     @Test mutating func `an empty chunk is invalid and changes nothing`() throws {
         collector.want(key, summaries: ["metrics": 5], now: now)
         try publish(FinalRows(series(1_200)), .series, 5)
-        #expect(throws: PayloadError.self) { try collector.receive([], number: 2, kind: .series, of: key) }
+        #expect(throws: PayloadError.self) { try collector.receiveChunk([], number: 2, kind: .series, of: key) }
         #expect(collector.complete == [key])
     }
 
@@ -108,13 +108,13 @@ import Workouts
     @Test mutating func `invalid chunks are an error and are removed`() throws {
         collector.want(key, summaries: ["metrics": 5], now: now)
         let payload = Array(#"{"columns":{"c":[1,2],"h":[3]},"n":0,"of":1,"revision":5}"#.utf8)
-        try collector.receive(payload[...], number: 0, kind: .series, of: key)
-        collector.receive(revision: 5, chunks: 1, kind: .series, of: key)
+        try collector.receiveChunk(payload[...], number: 0, kind: .series, of: key)
+        collector.receiveSummary(revision: 5, chunks: 1, kind: .series, of: key)
         let taken = collector.take(key)
-        #expect(throws: PayloadError.self) { try taken?.series.read() }
+        #expect(throws: PayloadError.self) { try taken?.series.readChunks() }
         #expect(collector.wanted.isEmpty && collector.wantedBytes == 0)
         #expect(throws: PayloadError.self) {
-            try collector.receive(Array("nonsense".utf8)[...], number: 0, kind: .series, of: key)
+            try collector.receiveChunk(Array("nonsense".utf8)[...], number: 0, kind: .series, of: key)
         }
     }
 
@@ -122,21 +122,21 @@ import Workouts
         collector.want(key, summaries: ["metrics": 5], now: now)
         let rows = FinalRows(series(1_200))
         for (number, stated) in [(0, 1), (1, 0), (2, 2)] {
-            try collector.receive(
+            try collector.receiveChunk(
                 rows.payload(number: stated, revision: 5)[...], number: number, kind: .series, of: key)
         }
-        collector.receive(revision: 5, chunks: 3, kind: .series, of: key)
+        collector.receiveSummary(revision: 5, chunks: 3, kind: .series, of: key)
         let taken = collector.take(key)
-        #expect(throws: PayloadError.self) { try taken?.series.read() }
+        #expect(throws: PayloadError.self) { try taken?.series.readChunks() }
     }
 
     @Test mutating func `the keys of a chunk may have any order`() throws {
         collector.want(key, summaries: ["metrics": 5], now: now)
         let payload = Array(#"{ "revision": 5, "n": 0, "of": 1, "columns": {"c": [1], "h": [60]} }"#.utf8)
-        try collector.receive(payload[...], number: 0, kind: .series, of: key)
-        collector.receive(revision: 5, chunks: 1, kind: .series, of: key)
+        try collector.receiveChunk(payload[...], number: 0, kind: .series, of: key)
+        collector.receiveSummary(revision: 5, chunks: 1, kind: .series, of: key)
         let taken = collector.take(key)
-        #expect(try taken?.series.read().series[.heartRate] == [60])
+        #expect(try taken?.series.readChunks().series[.heartRate] == [60])
     }
 
     @Test mutating func `a full cache evicts the oldest session and no requested one`() throws {
@@ -184,18 +184,19 @@ import Workouts
             let numbers = Array(0..<count)
             for number in numbers.shuffled(using: &random) + numbers.prefix(20) {
                 let payload = series.payload(number: number, revision: revision)
-                try collector.receive(payload[...], number: number, kind: .series, of: key)
+                try collector.receiveChunk(payload[...], number: number, kind: .series, of: key)
                 #expect(collector.wantedBytes < 2 * ChunkSet.memoryLimit)
             }
         }
-        collector.receive(revision: 6, chunks: series.chunkCount, kind: .series, of: key)
+        collector.receiveSummary(revision: 6, chunks: series.chunkCount, kind: .series, of: key)
         try publish(track, .track, 6)
         let payloads = (0..<series.chunkCount).reduce(0) { $0 + series.payload(number: $1, revision: 6).count }
         #expect(collector.fileBytes == payloads)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
         let chunks = collector.take(key)
         let taken = try #require(chunks)
-        #expect(try taken.series.read().series == self.series(150_000) && taken.track.read().track == self.track(600))
+        #expect(try taken.series.readChunks().series == self.series(150_000))
+        #expect(try taken.track.readChunks().track == self.track(600))
         #expect(collector.fileBytes == 0 && collector.wantedBytes == 0)
     }
 

@@ -40,7 +40,7 @@ import Workouts
     }
 
     private func acknowledge(_ playback: inout Playback, _ number: Int) {
-        _ = playback.receive(
+        _ = playback.receiveMessage(
             Topic.session(key, .samplesAck(device)).message(Ack.next(number).payload(now: now.wallClock)), now)
     }
 
@@ -55,7 +55,7 @@ import Workouts
         #expect(actions(playback.takeDue(now)).isEmpty)
         playback.connected()
         #expect(playback.takeOutgoing(now).isEmpty)
-        _ = playback.receive(try state(), now)
+        _ = playback.receiveMessage(try state(), now)
         let topics = playback.takeOutgoing(now).map(\.topic)
         #expect(topics == [Topic.session(key, .samples(device)).name])
     }
@@ -64,19 +64,19 @@ import Workouts
         var playback = playback()
         playback.connected()
         _ = playback.takeDue(now)
-        _ = playback.receive(try state(), now)
+        _ = playback.receiveMessage(try state(), now)
         _ = playback.takeOutgoing(now)
         acknowledge(&playback, 10)
         #expect(actions(playback.takeDue(now + 60)).isEmpty)
         #expect(playback.outcome == nil)
-        _ = playback.receive(try state(ended: true), now)
+        _ = playback.receiveMessage(try state(ended: true), now)
         #expect(actions(playback.takeDue(now + 61)) == [.end(streams: [StreamName(.samples, device): 10])])
     }
 
     @Test func `a joined recording continues after the session ends`() throws {
         var playback = playback(speed: 1)
         playback.connected()
-        _ = playback.receive(try state(ended: true), now)
+        _ = playback.receiveMessage(try state(ended: true), now)
         #expect(actions(playback.takeDue(now + 4)).isEmpty)
         #expect(actions(playback.takeDue(now + 9)).isEmpty)
         #expect(playback.samples.count == 10)
@@ -87,20 +87,20 @@ import Workouts
         var playback = playback(.simulation(seed: 1), speed: 1)
         playback.connected()
         _ = playback.takeDue(now + 4)
-        _ = playback.receive(try state(ended: true), now)
+        _ = playback.receiveMessage(try state(ended: true), now)
         #expect(actions(playback.takeDue(now + 5)) == [.end(streams: [StreamName(.samples, device): 5])])
     }
 
     @Test func `a joined device without items discards nothing`() throws {
         var playback = playback(.simulation(seed: 1), speed: 1)
-        _ = playback.receive(try state(ended: true), now)
+        _ = playback.receiveMessage(try state(ended: true), now)
         #expect(actions(playback.takeDue(now - 1)) == [.end(streams: [StreamName(.samples, device): 0])])
     }
 
     @Test func `a joined playback ends when the workout covers its items`() throws {
         var playback = playback()
         playback.connected()
-        _ = playback.receive(try state(ended: true), now)
+        _ = playback.receiveMessage(try state(ended: true), now)
         _ = playback.takeDue(now)
         guard case .command(let end)? = playback.takeDue(now).first else {
             Issue.record("no end")
@@ -108,7 +108,7 @@ import Workouts
         }
         _ = playback.takeOutgoing(now)
         acknowledge(&playback, 10)
-        _ = playback.receive(
+        _ = playback.receiveMessage(
             Topic.user(key.user, .replies(client)).message(
                 JSONCoding.encode(Reply(id: end.id, revision: 7, now: now.wallClock))), now)
         let session = Session(
@@ -118,7 +118,7 @@ import Workouts
                 revision: 1, state: 1, next: [StreamName(.samples, device): next], chunks: 0,
                 totals: MetricsSummary())
             let record = WorkoutRecord(session, metrics: report, isComplete: true, revision: 9)
-            _ = playback.receive(Topic.session(key, .workout).message(JSONCoding.encode(record)), now)
+            _ = playback.receiveMessage(Topic.session(key, .workout).message(JSONCoding.encode(record)), now)
             #expect((playback.outcome != nil) == isOver)
         }
     }
@@ -127,7 +127,7 @@ import Workouts
         var playback = playback(speed: 1)
         playback.connected()
         _ = playback.takeDue(now + 3)
-        _ = playback.receive(try state(discarded: true), now)
+        _ = playback.receiveMessage(try state(discarded: true), now)
         #expect(playback.takeDue(now + 9).isEmpty)
         acknowledge(&playback, 4)
         #expect(playback.outcome == .discarded)

@@ -72,10 +72,10 @@ import Workouts
             if case .end = command.action {
                 let ack = Topic.session(header.key, .samplesAck(header.device)).message(
                     Ack.next(10).payload(now: now.wallClock))
-                _ = playback.receive(ack, now)
+                _ = playback.receiveMessage(ack, now)
                 return (playback, command)
             }
-            _ = playback.receive(reply(command, revision: 1), now)
+            _ = playback.receiveMessage(reply(command, revision: 1), now)
         }
         throw CancellationError()
     }
@@ -85,11 +85,11 @@ import Workouts
     @Test func `a session counts as lost when the engine misses it twice`() throws {
         var (playback, end) = try ending()
         let refused = reply(end, revision: nil, .sessionNotFound)
-        #expect(playback.receive(refused, now) == .remark("session not found, retrying"))
+        #expect(playback.receiveMessage(refused, now) == .remark("session not found, retrying"))
         #expect(playback.outcome == nil)
         #expect(try command(playback.takeOutgoing(now + 4.9)) == nil)
         #expect(try command(playback.takeOutgoing(now + 5)) == end)
-        #expect(playback.receive(refused, now + 5) == .nothing)
+        #expect(playback.receiveMessage(refused, now + 5) == .nothing)
         #expect(playback.outcome == .notSynced)
     }
 
@@ -98,13 +98,13 @@ import Workouts
         _ = playback.takeDue(now)
         playback.connected()
         let start = try #require(try command(playback.takeOutgoing(now)))
-        _ = playback.receive(reply(start, revision: 1), now)
+        _ = playback.receiveMessage(reply(start, revision: 1), now)
         for round in 0..<3 {
             let time = now + Double(5 * round)
             let command = try #require(try command(playback.takeOutgoing(time)))
-            _ = playback.receive(reply(command, revision: nil, .sessionNotFound), time)
+            _ = playback.receiveMessage(reply(command, revision: nil, .sessionNotFound), time)
             #expect(try self.command(playback.takeOutgoing(time + 5)) == command)
-            _ = playback.receive(reply(command, revision: 1), time + 5)
+            _ = playback.receiveMessage(reply(command, revision: 1), time + 5)
             #expect(playback.outcome == nil)
         }
     }
@@ -118,11 +118,11 @@ import Workouts
     ) throws {
         var (playback, end) = try ending()
         for round in 0..<4 {
-            _ = playback.receive(reply(end, revision: 7, .sessionNotFound), now + Double(5 * round))
+            _ = playback.receiveMessage(reply(end, revision: 7, .sessionNotFound), now + Double(5 * round))
             #expect(playback.outcome == nil)
             #expect(try command(playback.takeOutgoing(now + Double(5 * round + 5))) == end)
         }
-        _ = playback.receive(try deleted(after: reason), now + 21)
+        _ = playback.receiveMessage(try deleted(after: reason), now + 21)
         #expect(playback.outcome == outcome)
     }
 
@@ -131,16 +131,16 @@ import Workouts
         _ = playback.takeDue(now + 3)
         playback.connected()
         let start = try #require(try command(playback.takeOutgoing(now)))
-        _ = playback.receive(reply(start, revision: 1), now)
-        _ = playback.receive(try deleted(after: .expired), now + 3)
+        _ = playback.receiveMessage(reply(start, revision: 1), now)
+        _ = playback.receiveMessage(try deleted(after: .expired), now + 3)
         #expect(playback.outcome == .notSynced)
     }
 
     @Test func `a session that the user deleted is not logged again, even if the engine lost it afterwards`() throws {
         var (playback, end) = try ending()
-        _ = playback.receive(try deleted(after: nil), now)
-        _ = playback.receive(reply(end, revision: nil, .sessionNotFound), now)
-        _ = playback.receive(reply(end, revision: nil, .sessionNotFound), now + 5)
+        _ = playback.receiveMessage(try deleted(after: nil), now)
+        _ = playback.receiveMessage(reply(end, revision: nil, .sessionNotFound), now)
+        _ = playback.receiveMessage(reply(end, revision: nil, .sessionNotFound), now + 5)
         #expect(playback.outcome == .deleted)
     }
 
@@ -153,7 +153,7 @@ import Workouts
             let time = now + Double(5 * round)
             let discard = try #require(try command(playback.takeOutgoing(time)))
             #expect(discard.action == .discard)
-            _ = playback.receive(reply(discard, revision: nil, .sessionNotFound), time)
+            _ = playback.receiveMessage(reply(discard, revision: nil, .sessionNotFound), time)
         }
         #expect(playback.outcome == .discarded)
     }
@@ -166,7 +166,7 @@ import Workouts
         _ = playback.takeDue(now + 3)
         playback.connected()
         let start = try #require(try command(playback.takeOutgoing(now)))
-        #expect(playback.receive(reply(start, revision: 1), now) == .note([.replied(start.id)]))
+        #expect(playback.receiveMessage(reply(start, revision: 1), now) == .note([.replied(start.id)]))
         return (playback, start)
     }
 
@@ -176,10 +176,10 @@ import Workouts
             let asked = try (0..<20).compactMap { try command(playback.takeOutgoing(now + Double(20 * round + $0))) }
             #expect(asked == [start])
             #expect(playback.awaited == "metrics-aggregator")
-            #expect(playback.receive(reply(start, revision: 1), now + Double(20 * round + 19)) == .nothing)
+            #expect(playback.receiveMessage(reply(start, revision: 1), now + Double(20 * round + 19)) == .nothing)
         }
         let ack = Topic.session(header.key, .samplesAck(header.device)).message(Ack.next(4).payload(now: now.wallClock))
-        _ = playback.receive(ack, now + 60)
+        _ = playback.receiveMessage(ack, now + 60)
         #expect(playback.awaited == nil)
         for second in 60..<100 { #expect(playback.takeOutgoing(now + Double(second)).isEmpty) }
     }
@@ -190,7 +190,7 @@ import Workouts
             let time = now + Double(second)
             let ack = Topic.session(header.key, .samplesAck(header.device)).message(
                 Ack.next(second / 10).payload(now: now.wallClock))
-            if second % 10 == 0 { _ = playback.receive(ack, time) }
+            if second % 10 == 0 { _ = playback.receiveMessage(ack, time) }
             #expect(try command(playback.takeOutgoing(time)) == nil)
         }
     }

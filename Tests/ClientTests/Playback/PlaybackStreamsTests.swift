@@ -48,7 +48,7 @@ import Workouts
     private func acknowledge(
         _ playback: inout Playback, _ kind: StreamName.Kind, _ number: Int, _ now: Moment
     ) -> Playback.Reaction {
-        playback.receive(message(kind.ack(header.device), Ack.next(number).payload(now: now.wallClock)), now)
+        playback.receiveMessage(message(kind.ack(header.device), Ack.next(number).payload(now: now.wallClock)), now)
     }
 
     private func commands(_ messages: [MQTTMessage]) throws -> [Command] {
@@ -70,7 +70,8 @@ import Workouts
             sent += messages
             guard let command = try commands(messages).first else { return sent }
             let reply = Reply(id: command.id, revision: 1, now: now.wallClock)
-            _ = playback.receive(Topic.user(header.user, .replies(client)).message(JSONCoding.encode(reply)), now)
+            _ = playback.receiveMessage(
+                Topic.user(header.user, .replies(client)).message(JSONCoding.encode(reply)), now)
         }
     }
 
@@ -110,10 +111,10 @@ import Workouts
         #expect(acknowledge(&playback, .samples, 10, now) == .note([.acknowledged(.samples, 10)]))
         #expect(acknowledge(&playback, .locations, 8, now) == .note([.acknowledged(.locations, 8)]))
         for (samples, locations) in [(10, nil), (10, 7), (9, 8)] as [(Int, Int?)] {
-            _ = playback.receive(workout(samples: samples, locations: locations), now)
+            _ = playback.receiveMessage(workout(samples: samples, locations: locations), now)
             #expect(playback.outcome == nil)
         }
-        _ = playback.receive(workout(samples: 10, locations: 8), now)
+        _ = playback.receiveMessage(workout(samples: 10, locations: 8), now)
         #expect(playback.outcome != nil)
     }
 
@@ -170,7 +171,7 @@ import Workouts
         while let repeated = command {
             names.append(repeated.action.name)
             let reply = Reply(id: repeated.id, revision: 1, now: now.wallClock, error: .invalidState("it is over"))
-            let reaction = playback.receive(
+            let reaction = playback.receiveMessage(
                 Topic.user(header.user, .replies(client)).message(JSONCoding.encode(reply)), now + 5)
             // Already in the queue.
             #expect(reaction == .nothing)
@@ -189,7 +190,7 @@ import Workouts
         _ = acknowledge(&playback, .locations, 8, now)
         _ = try reply(&playback, now)
         // The workout may be older than the last items.
-        #expect(playback.receive(workout(samples: 4, locations: 8, isComplete: false), now) == .nothing)
+        #expect(playback.receiveMessage(workout(samples: 4, locations: 8, isComplete: false), now) == .nothing)
         #expect(try commands(reply(&playback, now + 15)).map(\.action.name) == ["end"])
         return (playback, queued)
     }
@@ -199,7 +200,7 @@ import Workouts
         var (playback, _) = try awaitingWorkout()
         for time in [now + 16, now + 17] {
             let workout = workout(samples: 0, locations: nil, isComplete: isComplete)
-            #expect(playback.receive(workout, time) == .nothing)
+            #expect(playback.receiveMessage(workout, time) == .nothing)
             let sent = try reply(&playback, time)
             #expect(topics(sent) == [.samples(header.device), .locations(header.device)])
             let accepting = AcceptedTimes(now: now.wallClock)
@@ -212,13 +213,13 @@ import Workouts
             #expect(acknowledge(&playback, .locations, 8, time) == .nothing)
             #expect(try reply(&playback, time).isEmpty)
         }
-        _ = playback.receive(workout(samples: 10, locations: 8, revision: 10), now + 18)
+        _ = playback.receiveMessage(workout(samples: 10, locations: 8, revision: 10), now + 18)
         #expect(playback.outcome != nil)
     }
 
     @Test func `a lower reply to the newest item shows a loss`() throws {
         var (playback, queued) = try awaitingWorkout()
-        #expect(playback.receive(workout(samples: 10, locations: nil), now + 16) == .nothing)
+        #expect(playback.receiveMessage(workout(samples: 10, locations: nil), now + 16) == .nothing)
         #expect(topics(try reply(&playback, now + 16)) == [.locations(header.device)])
         #expect(acknowledge(&playback, .locations, 0, now + 16) == .takeBack(.locations, from: 0))
         _ = playback.takeBack(.locations, from: 0, queued)

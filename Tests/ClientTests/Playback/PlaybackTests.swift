@@ -72,14 +72,16 @@ import Workouts
     private func started(_ playback: inout Playback) throws {
         playback.connected()
         let start = try #require(try commands(playback.takeOutgoing(now)).first)
-        _ = playback.receive(reply(start), now)
+        _ = playback.receiveMessage(reply(start), now)
     }
 
     /// Runs until every command has a reply and every item is acknowledged.
     private func settle(_ playback: inout Playback, _ now: Moment) throws {
-        _ = playback.receive(
+        _ = playback.receiveMessage(
             message(.samplesAck(header.device), Ack.next(playback.samples.count).payload(now: now.wallClock)), now)
-        while let command = try commands(playback.takeOutgoing(now)).first { _ = playback.receive(reply(command), now) }
+        while let command = try commands(playback.takeOutgoing(now)).first {
+            _ = playback.receiveMessage(reply(command), now)
+        }
     }
 
     @Test func `the queue is in the order of time, and the end carries the counts`() throws {
@@ -101,7 +103,7 @@ import Workouts
         let first = playback.takeOutgoing(now)
         #expect(try commands(first).map(\.action.name) == ["start"])
         #expect(try batches(first).isEmpty)
-        _ = playback.receive(reply(try #require(try commands(first).first)), now)
+        _ = playback.receiveMessage(reply(try #require(try commands(first).first)), now)
         let second = playback.takeOutgoing(now)
         #expect(try commands(second).map(\.action.name) == ["pause"])
         #expect(try batches(second).map(\.range) == [0..<10])
@@ -126,7 +128,7 @@ import Workouts
         var sent: [Command] = []
         while let command = try commands(playback.takeOutgoing(now + 60)).first {
             sent.append(command)
-            _ = playback.receive(reply(command), now + 60)
+            _ = playback.receiveMessage(reply(command), now + 60)
         }
         #expect(sent.map(\.action.name) == ["lap", "pause", "resume", "end"])
         #expect(sent.map(\.at) == [3, 4, 6, 9].map { start + $0 })
@@ -165,9 +167,9 @@ import Workouts
         try started(&playback)
         try settle(&playback, now)
         #expect(playback.outcome == nil)
-        _ = playback.receive(try workout(next: 9), now)
+        _ = playback.receiveMessage(try workout(next: 9), now)
         #expect(playback.outcome == nil)
-        _ = playback.receive(try workout(next: 10), now)
+        _ = playback.receiveMessage(try workout(next: 10), now)
         guard case .finished? = playback.outcome else {
             Issue.record("\(String(describing: playback.outcome))")
             return
@@ -185,7 +187,7 @@ import Workouts
         #expect(try commands(playback.takeOutgoing(now + 14.9)).isEmpty)
         let repeated = try commands(playback.takeOutgoing(now + 15))
         #expect(repeated.map(\.id) == [try #require(end).id])
-        _ = playback.receive(reply(repeated[0]), now + 15)
+        _ = playback.receiveMessage(reply(repeated[0]), now + 15)
         _ = playback.takeOutgoing(now + 15)
         #expect(try commands(playback.takeOutgoing(now + 29.9)).isEmpty)
         #expect(try commands(playback.takeOutgoing(now + 30)).count == 1)
@@ -195,7 +197,7 @@ import Workouts
         var playback = playback(speed: 1)
         _ = playback.takeDue(now + 3)
         try started(&playback)
-        _ = playback.receive(try state { try $0.apply(.end(streams: [:]), at: start + 5) }, now)
+        _ = playback.receiveMessage(try state { try $0.apply(.end(streams: [:]), at: start + 5) }, now)
         let entries = playback.takeDue(now + 4)
         guard case .command(let end)? = entries.first else {
             Issue.record("\(entries)")
@@ -211,8 +213,8 @@ import Workouts
         _ = playback.takeDue(now)
         try started(&playback)
         let pause = try #require(try commands(playback.takeOutgoing(now)).first)
-        _ = playback.receive(try state { try $0.apply(.end(streams: [:]), at: start + 2) }, now)
-        #expect(playback.receive(reply(pause, .invalidState("over")), now) == .note([.replied(pause.id)]))
+        _ = playback.receiveMessage(try state { try $0.apply(.end(streams: [:]), at: start + 2) }, now)
+        #expect(playback.receiveMessage(reply(pause, .invalidState("over")), now) == .note([.replied(pause.id)]))
         #expect(try commands(playback.takeOutgoing(now)).map(\.action.name) == ["resume"])
     }
 
@@ -224,7 +226,7 @@ import Workouts
         for time in [now + 15, now + 30, now + 45] {
             let end = try #require(try commands(playback.takeOutgoing(time)).first)
             #expect(end.action.name == "end")
-            #expect(playback.receive(reply(end, .invalidState("over")), time) == .nothing)
+            #expect(playback.receiveMessage(reply(end, .invalidState("over")), time) == .nothing)
             #expect(playback.takeOutgoing(time).isEmpty)
         }
     }
@@ -236,14 +238,14 @@ import Workouts
         let refusal = Refusal.sessionInProgress(SessionID(UUID()))
         for time in [now, now + 5] {
             let start = try #require(try commands(playback.takeOutgoing(time)).first)
-            _ = playback.receive(reply(start, refusal), time)
+            _ = playback.receiveMessage(reply(start, refusal), time)
             #expect(playback.awaited == "another session to end")
         }
         _ = playback.takeOutgoing(now + 10)
         #expect(playback.awaited == "another session to end")
         let start = try #require(try commands(playback.takeOutgoing(now + 15)).first)
         #expect(playback.awaited == "session-engine")
-        _ = playback.receive(reply(start), now + 15)
+        _ = playback.receiveMessage(reply(start), now + 15)
         #expect(playback.awaited == nil)
     }
 
@@ -252,7 +254,7 @@ import Workouts
         _ = playback.takeDue(now)
         try started(&playback)
         let pause = try #require(try commands(playback.takeOutgoing(now)).first)
-        let reaction = playback.receive(reply(pause, .invalidState("it is paused")), now)
+        let reaction = playback.receiveMessage(reply(pause, .invalidState("it is paused")), now)
         guard case .fail(let failure, _) = reaction else {
             Issue.record("\(reaction)")
             return
@@ -264,17 +266,17 @@ import Workouts
         var playback = playback(speed: 1)
         _ = playback.takeDue(now + 3)
         try started(&playback)
-        _ = playback.receive(try state { try $0.apply(.discard, at: start + 5) }, now)
+        _ = playback.receiveMessage(try state { try $0.apply(.discard, at: start + 5) }, now)
         #expect(playback.takeDue(now + 9).isEmpty)
         #expect(playback.outcome == nil)
         #expect(try batches(playback.takeOutgoing(now)).map(\.range) == [0..<4])
-        _ = playback.receive(message(.samplesAck(header.device), Ack.next(4).payload(now: now.wallClock)), now)
+        _ = playback.receiveMessage(message(.samplesAck(header.device), Ack.next(4).payload(now: now.wallClock)), now)
         #expect(playback.outcome == .discarded)
     }
 
     @Test func `a reused stream ends the playback`() throws {
         var playback = playback()
-        let reaction = playback.receive(
+        let reaction = playback.receiveMessage(
             message(.samplesAck(header.device), Ack.streamReused.payload(now: now.wallClock)), now)
         #expect(reaction == .fail(.stream(.reused)))
     }
@@ -283,7 +285,8 @@ import Workouts
         var playback = playback()
         _ = playback.takeDue(now)
         let ack = Ack.tooManyItems(next: 2, retryAfter: 60)
-        let reaction = playback.receive(message(.samplesAck(header.device), ack.payload(now: now.wallClock)), now)
+        let reaction = playback.receiveMessage(
+            message(.samplesAck(header.device), ack.payload(now: now.wallClock)), now)
         #expect(
             reaction
                 == .fail(.stream(.tooManyItems(next: 2, retryAfter: 60)), noting: [.acknowledged(.samples, 2)]))
@@ -302,11 +305,11 @@ import Workouts
 
     @Test func `an invalid message is a remark and changes nothing`() {
         var playback = playback()
-        guard case .remark = playback.receive(message(.state, Array("{".utf8)), now) else {
+        guard case .remark = playback.receiveMessage(message(.state, Array("{".utf8)), now) else {
             Issue.record("no remark")
             return
         }
-        #expect(playback.receive(message(.state, []), now) == .nothing)
+        #expect(playback.receiveMessage(message(.state, []), now) == .nothing)
     }
 
     @Test func `after the reply to start shows the clock's offset, times are the engine's, also after a crash`()
@@ -330,7 +333,7 @@ import Workouts
         #expect(sent.at == nil)
         var reply = Reply(id: sent.id, revision: 1, now: now.wallClock + 600)
         reply.at = now.wallClock + 600
-        let reaction = first.receive(
+        let reaction = first.receiveMessage(
             Topic.user(header.user, .replies(client)).message(JSONCoding.encode(reply)), now)
         #expect(reaction == .note([.replied(sent.id), .clock(600)]))
         guard case .note(let entries) = reaction else { return }
@@ -364,7 +367,7 @@ import Workouts
         func acknowledge(_ second: Double, ahead: Double) throws {
             for entry in first.takeDue(now + second) { try contents.add(entry) }
             let ack = Ack.next(0).payload(now: time + second + ahead)
-            _ = first.receive(message(.samplesAck(header.device), ack), now + second)
+            _ = first.receiveMessage(message(.samplesAck(header.device), ack), now + second)
         }
         // Late ones and a few seconds say nothing.
         for second in 0..<5 { try acknowledge(Double(second), ahead: 2.9 - Double(second % 3)) }

@@ -48,7 +48,7 @@ import Workouts
                 .acknowledged(.samples, 3), .acknowledged(.locations, 1), .acknowledged(.samples, 2),
                 .replied(command.id),
             ])
-            #expect(try file.read().samples.acknowledged == 2)
+            #expect(try file.readContents().samples.acknowledged == 2)
             #expect(file.contents == QueueContents())
         }
         let file = try open(source)

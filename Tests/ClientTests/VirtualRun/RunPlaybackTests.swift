@@ -79,7 +79,7 @@ import Workouts
                     let batch = try SampleBatch(message.payload, accepting: AcceptedTimes(now: clock.now))
                     sent.append((clock.now.seconds(since: began), batch.items))
                 }
-                for answer in services.answer(message) { _ = playback.receive(answer, clock.moment) }
+                for answer in services.answer(message) { _ = playback.receiveMessage(answer, clock.moment) }
             }
         }
         return sent
@@ -173,7 +173,7 @@ import Workouts
         for (action, seconds) in [(SessionAction.pause, 20.0), (.resume, 100)] {
             let command = Command(id: CommandID(UUID()), client: nil, at: clock.now, action: action)
             for answer in services.answer(Topic.session(key, .command).message(JSONCoding.encode(command))) {
-                _ = playback.receive(answer, clock.moment)
+                _ = playback.receiveMessage(answer, clock.moment)
             }
             _ = try play(&playback, seconds: seconds, services)
         }
@@ -200,7 +200,8 @@ import Workouts
         #expect(services.commands.count == 6 || services.commands.count == 7)
         #expect(playback.outcome == nil && services.samples.isEmpty)
         let over = view { ($0.status, $0.revision) = (.finished, 6) }
-        _ = playback.receive(Topic.user(key.user, .virtualRun(run)).message(JSONCoding.encode(over)), clock.moment)
+        _ = playback.receiveMessage(
+            Topic.user(key.user, .virtualRun(run)).message(JSONCoding.encode(over)), clock.moment)
         #expect(playback.outcome == nil)
         _ = try play(&playback, seconds: 6, services)
         guard case .missed(let refusal) = playback.outcome else { throw Unexpected() }
@@ -216,7 +217,8 @@ import Workouts
             ($0.status, $0.revision) = (.running, 6)
             $0.participants[0].status = .running
         }
-        _ = playback.receive(Topic.user(key.user, .virtualRun(run)).message(JSONCoding.encode(other)), clock.moment)
+        _ = playback.receiveMessage(
+            Topic.user(key.user, .virtualRun(run)).message(JSONCoding.encode(other)), clock.moment)
         _ = try play(&playback, seconds: 6, services)
         guard case .missed = playback.outcome else { throw Unexpected() }
     }
@@ -248,7 +250,7 @@ import Workouts
         playback.connected()
         _ = try play(&playback, seconds: 1, services)
         let canceled = view { ($0.status, $0.revision) = (.canceled, 6) }
-        _ = playback.receive(
+        _ = playback.receiveMessage(
             Topic.user(key.user, .virtualRun(run)).message(JSONCoding.encode(canceled)), clock.moment)
         _ = try play(&playback, seconds: 1, services)
         #expect(services.commands.map(\.action.name) == ["start", "discard"])

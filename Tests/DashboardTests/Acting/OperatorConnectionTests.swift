@@ -9,7 +9,7 @@ import Workouts
 @testable import Dashboard
 
 /// The operator's own connection to a real broker, with a clock of the test.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct OperatorConnectionTests {
     private func login(_ password: String) -> Login {
         Login(id: LoginToken().id, account: .operators, password: Secret(password), rights: .init(seen: []))

@@ -13,7 +13,7 @@ import Workouts
 @testable import Dashboard
 
 /// Logins and presses on a real broker, with a service that a test scripts.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct PersonConnectionsTests {
     private static let session = SessionID(UUID(uuidString: "6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
 

@@ -20,7 +20,7 @@ private func totals(_ revision: Int64, start: Double = 0, zone: String? = nil, d
     return totals
 }
 
-@Suite(.timeLimit(.minutes(10))) struct WorkoutIndexTests {
+@Suite(.timeLimit(.minutes(60))) struct WorkoutIndexTests {
     private enum Message: Hashable {
         case record(SessionKey, revision: Int64, start: Double)
         case deletion(SessionKey)

@@ -145,7 +145,8 @@ struct LoginAttemptsTests {
         }
     }
 
-    @Test func `a flood of names stays within the memory's limit`() {
+    @Test(.enabled(if: Tier.isNightly, "takes long, without NIGHTLY=1"))
+    func `a flood of names stays within the memory's limit`() {
         var attempts = LoginAttempts()
         for index in 0..<(LoginAttempts.tallyLimit + 500) {
             let attempt = attempt("user\(index)", from: "2001:db8:\(String(index, radix: 16))::1")

@@ -29,7 +29,7 @@ final class PageServer: Sendable {
     private let answers = Mutex<[String: String]>([:])
     /// The outcomes by id, for presses that are posted again.
     private let replies = Mutex<[String: Bool]>([:])
-    private let retained = Mutex<[String: MQTTMessage]>([:])
+    private let broker = Mutex(BrokerModel())
 
     private init(_ change: (inout DashboardConfiguration) -> Void) throws {
         var configuration = DashboardConfiguration()
@@ -71,7 +71,7 @@ final class PageServer: Sendable {
                     server.parts.operators.tick()
                     // A broker sends what it retains to new subscriptions.
                     if server.parts.hub.takeSubscriptionChange() {
-                        server.deliver(server.retained.withLock(\.values))
+                        server.deliver(server.broker.withLock(\.retained))
                         server.parts.hub.subscriptionChangeGranted()
                     }
                     try await server.parts.context.clock.wait(for: .milliseconds(100))
@@ -127,8 +127,11 @@ final class PageServer: Sendable {
             let messages = try JSONDecoder().decode([Message].self, from: Data(body.readableBytesView)).map {
                 MQTTMessage(topic: $0.topic, payload: Array($0.payload.utf8), qos: .atLeastOnce)
             }
-            retained.withLock { retained in
-                for message in messages { retained[message.topic] = message.payload.isEmpty ? nil : message }
+            broker.withLock { broker in
+                for var message in messages {
+                    message.retain = true
+                    broker.publish(message)
+                }
             }
             deliver(messages)
             return Self.json("{}")

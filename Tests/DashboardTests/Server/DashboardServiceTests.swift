@@ -4,7 +4,7 @@ import Testing
 
 @testable import Dashboard
 
-@Suite(.timeLimit(.minutes(10))) struct DashboardServiceTests {
+@Suite(.timeLimit(.minutes(60))) struct DashboardServiceTests {
     @Test func `a web port in use ends the service with an error that names the setting`() async throws {
         let other = try ScriptedPeer { _ in }
         defer { other.stop() }

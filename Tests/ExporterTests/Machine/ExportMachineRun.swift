@@ -62,7 +62,7 @@ struct ExportMachineRun {
     mutating func receive(_ workout: WorkoutRecord, targets: [Target] = [.folder, .upload]) {
         let key = SessionKey(workout.user, workout.session)
         load(key)
-        perform(machine.receive(workout, targets: targets + [.healthKit], now: moment))
+        perform(machine.receiveWorkout(workout, targets: targets + [.healthKit], now: moment))
     }
 
     /// Replaces the target's files of an earlier revision.
@@ -81,7 +81,7 @@ struct ExportMachineRun {
             Issue.record("no destination \(target)")
             return
         }
-        perform(machine.receive(delivery, for: target, of: work.key, begun: destination.begun, now: moment))
+        perform(machine.recordOutcome(delivery, for: target, of: work.key, begun: destination.begun, now: moment))
     }
 
     /// Ends a work for all its destinations.
@@ -96,7 +96,7 @@ struct ExportMachineRun {
     ) -> Reply? {
         load(key)
         let request = SessionRequest(id: id, client: Client("tests")!, action: .export(target))
-        perform(machine.receive(request, of: key, targets: targets + [.healthKit], now: moment))
+        perform(machine.answerRequest(request, of: key, targets: targets + [.healthKit], now: moment))
         return replies.last { $0.id == id }
     }
 
@@ -107,7 +107,7 @@ struct ExportMachineRun {
     ) -> Reply? {
         load(key)
         let result = ExportResult(id: id, client: Client(client)!, mode: mode, workout: workout, error: error)
-        perform(machine.receive(result, of: key, target: target, now: moment))
+        perform(machine.receiveResult(result, of: key, target: target, now: moment))
         return replies.last { $0.id == id }
     }
 

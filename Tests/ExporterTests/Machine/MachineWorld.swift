@@ -246,10 +246,10 @@ extension ExportStatus {
 }
 
 /// Any events in any order, with repetitions and crashes.
-@Suite(.timeLimit(.minutes(10))) struct MachinePropertyTests {
+@Suite(.timeLimit(.minutes(60))) struct MachinePropertyTests {
     @Test func `every workout arrives at each target, at an upload once, and deleted workouts leave nothing`() {
         var random = SeededRandom()
-        for _ in 0..<60 {
+        for _ in 0..<Tier.runs(20, nightly: 60) {
             var world = MachineWorld()
             for _ in 0..<250 { world.step(&random) }
             world.settle()

@@ -9,7 +9,7 @@ import Workouts
 
 @testable import Exporter
 
-@Suite(.timeLimit(.minutes(10))) struct FolderTests {
+@Suite(.timeLimit(.minutes(60))) struct FolderTests {
     private let folder: TemporaryFolder
     private let workout = ExportedWorkout.named("Morning Run")
 

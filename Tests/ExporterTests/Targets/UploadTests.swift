@@ -9,7 +9,7 @@ import Workouts
 @testable import Exporter
 
 /// Uploads to a server that fails on request of a test.
-@Suite(.timeLimit(.minutes(10))) struct UploadTests {
+@Suite(.timeLimit(.minutes(60))) struct UploadTests {
     private let folder: TemporaryFolder
     private let workout = ExportedWorkout.named("Runde um den Grunewaldsee – \"schnell\" 🏃")
     private static let bytes: [UInt8] = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -25,7 +25,7 @@ import Workouts
     }
 
     private func withTarget<Result>(
-        _ url: String, timeout: Duration = UploadTarget.timeout, minimumBandwidth: Int = UploadTarget.minimumBandwidth,
+        _ url: String, timeout: Duration = hangLimit, minimumBandwidth: Int = UploadTarget.minimumBandwidth,
         file: [UInt8] = Self.bytes,
         _ body: (UploadTarget) async throws -> Result
     ) async throws -> Result {
@@ -40,7 +40,7 @@ import Workouts
     }
 
     private func deliver(
-        _ server: UploadServer, _ step: String = "{}", key: String = "k", timeout: Duration = UploadTarget.timeout
+        _ server: UploadServer, _ step: String = "{}", key: String = "k", timeout: Duration = hangLimit
     ) async throws -> Delivery {
         try server.script(step)
         return try await withTarget(server.url, timeout: timeout) { await $0.deliver(workout, idempotencyKey: key) }

@@ -231,7 +231,7 @@ private typealias Fixture = TrackFixture
             (20, [0, 1, 3, 5, 33, 253]),
             (21, [0, 1, 253]), (101, [2, 3, 5, 6, 9, 12, 253]), (132, [0, 6, 9, 10, 253]),
         ]
-        for _ in 0..<2_000 {
+        for _ in 0..<Tier.runs(100, nightly: 2_000) {
             var fixture = FITFixture()
             // A plain session, so that there is something to read.
             fixture.add(18, [.time(2, Self.start), .init(7, .uint32, 100_000), .init(44, .uint16, 2_500)])

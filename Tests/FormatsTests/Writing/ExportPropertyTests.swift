@@ -9,7 +9,7 @@ import Testing
 @Suite struct ExportPropertyTests {
     @Test func `any workout becomes files that are valid in their formats`() async throws {
         var random = SeededRandom()
-        for round in 0..<300 {
+        for round in 0..<Tier.runs(60, nightly: 300) {
             let exported = try random.oddWorkout()
             let tcx = TCXExport.bytes(of: exported)
             let gpx = GPXExport.bytes(of: exported)

@@ -93,8 +93,8 @@ extension APNsTests {
             let began = ContinuousClock.now
             #expect(try await send(server) == .delivered)
             #expect(ContinuousClock.now - began >= .seconds(1))
-            try server.script(#"{"status":503,"headers":{"retry-after":"77"}}"#)
-            #expect(try await send(server) == .failed(reason: "503", retryAfter: 77))
+            try server.script(#"{"status":503,"headers":{"retry-after":"1900"}}"#)
+            #expect(try await send(server) == .failed(reason: "503", retryAfter: 1_900))
             #expect(try server.requests.count == 3)
         }
 

@@ -172,6 +172,6 @@ extension APNsTests {
 
 /// The client against `APNsServer`. The tests are serialized because most measure time.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct APNsTests {}

@@ -10,8 +10,7 @@ import Workouts
 
 /// The client with the settings for a server, and pushes to send.
 enum APNsWorld {
-    /// Timeouts that a busy machine does not exceed.
-    static let longTimeouts = APNsClient.Limits(whole: .seconds(60), each: .seconds(20), silence: .seconds(60))
+    static let longTimeouts = APNsClient.Limits(whole: hangLimit, each: hangLimit, silence: hangLimit)
     static let token = String(repeating: "a1", count: 32)
     /// 2025-01-01T00:00:00Z.
     static let now = Timestamp(seconds: 1_735_689_600)

@@ -83,7 +83,7 @@ struct ActivityMachineRun {
             states[state.key] = state
             plans[state.key] = plan
         }
-        perform(machine.receive(state, plan: plan, now: moment))
+        perform(machine.receiveState(state, plan: plan, now: moment))
         subscribe(state.key)
     }
 
@@ -109,7 +109,7 @@ struct ActivityMachineRun {
 
     mutating func receive(_ snapshot: MetricsSnapshot, of key: SessionKey) {
         if snapshot.revision > snapshots[key]?.revision ?? 0 { snapshots[key] = snapshot }
-        if subscribed.contains(key) { machine.receive(snapshot, of: key, now: moment) }
+        if subscribed.contains(key) { machine.receiveMetrics(snapshot, of: key, now: moment) }
     }
 
     /// The machine subscribes to the metrics of a session if it shows them now, and the broker delivers the retained ones.
@@ -119,7 +119,7 @@ struct ActivityMachineRun {
             return
         }
         guard subscribed.insert(key).inserted, let snapshot = snapshots[key] else { return }
-        machine.receive(snapshot, of: key, now: moment)
+        machine.receiveMetrics(snapshot, of: key, now: moment)
     }
 
     @discardableResult
@@ -131,7 +131,7 @@ struct ActivityMachineRun {
             kind.map { .register(token: Self.token(token), kind: $0, environment: .sandbox) } ?? .withdraw
         let registration = ActivityRegistration(id: id, client: Client("app")!, device: device, action: action)
         let before = replies.count
-        perform(machine.receive(registration, of: key, now: moment))
+        perform(machine.receiveRegistration(registration, of: key, now: moment))
         subscribe(key)
         return replies.count > before ? replies.last : nil
     }
@@ -175,7 +175,7 @@ struct ActivityMachineRun {
 
     mutating func end(_ push: Push, _ outcome: PushOutcome = .delivered) {
         underway.removeAll { $0 == push }
-        perform(machine.receive(outcome, for: push, now: moment))
+        perform(machine.recordOutcome(outcome, for: push, now: moment))
         if case .session(let key) = push.owner { subscribe(key) }
     }
 

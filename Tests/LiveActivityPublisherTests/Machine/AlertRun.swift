@@ -48,7 +48,7 @@ struct AlertRun {
         let action: NotificationRegistration.Action =
             token.map { .register(token: ActivityMachineRun.token($0), environment: .sandbox) } ?? .withdraw
         let registration = NotificationRegistration(id: id, client: Client("app")!, device: device, action: action)
-        perform(machine.notifications.receive(registration, of: user, now: moment))
+        perform(machine.notifications.receiveRegistration(registration, of: user, now: moment))
         return replies.last
     }
 
@@ -76,7 +76,7 @@ struct AlertRun {
         receive(view)
     }
 
-    mutating func receive(_ view: VirtualRunView) { perform(machine.notifications.receive(view, now: moment)) }
+    mutating func receive(_ view: VirtualRunView) { perform(machine.notifications.receiveView(view, now: moment)) }
 
     /// The newest view that a broker has.
     func newestView(of user: User, run: RunID) -> VirtualRunView? { retained[View(user: user, run: run)] }
@@ -88,7 +88,7 @@ struct AlertRun {
 
     mutating func profile(of user: User = ben, units: Units? = nil, erasedAt: Timestamp? = nil) {
         perform(
-            machine.notifications.receive(
+            machine.notifications.receiveProfile(
                 Notifications.UserFacts(units: units, erasedAt: erasedAt), of: user, now: moment))
     }
 
@@ -118,7 +118,7 @@ struct AlertRun {
 
     mutating func end(_ push: Push, _ outcome: PushOutcome = .delivered) {
         underway.removeAll { $0 == push }
-        perform(machine.receive(outcome, for: push, now: moment))
+        perform(machine.recordOutcome(outcome, for: push, now: moment))
     }
 
     // MARK: The process

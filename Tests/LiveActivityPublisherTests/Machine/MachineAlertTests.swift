@@ -294,7 +294,7 @@ struct MachineAlertTests {
         run.register()
         notifications.load(run.disk[AlertRun.ben]!, of: AlertRun.ben, now: run.moment)
         run.view()
-        _ = notifications.receive(run.newestView(of: AlertRun.ben, run: AlertRun.run())!, now: run.moment)
+        _ = notifications.receiveView(run.newestView(of: AlertRun.ben, run: AlertRun.run())!, now: run.moment)
         #expect(notifications.pushes(now: run.moment, room: 10).isEmpty)
     }
 

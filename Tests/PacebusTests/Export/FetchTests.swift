@@ -25,7 +25,7 @@ import Workouts
         var random = SeededRandom()
         let old = session.final(.series, 10) + session.final(.track, 12)
         let new = session.final(.series) + session.final(.track) + [session.workout]
-        for _ in 0..<50 {
+        for _ in 0..<Tier.runs(15, nightly: 50) {
             var fetch = fetch()
             var taken: ExportedWorkout?
             var messages = (old + new + new.filter { _ in Bool.random(using: &random) }).shuffled(using: &random)
@@ -33,7 +33,7 @@ import Workouts
             messages += new
             for message in messages where taken == nil {
                 try fetch.receive(message, now)
-                taken = try fetch.take()
+                taken = try fetch.takeWorkout()
             }
             let file = try ExportFormat.json.file(of: try #require(taken))
             #expect(file == ExportFormat.json.bytes(of: session.exported))
@@ -50,7 +50,7 @@ import Workouts
         }
         for message in session.final(.series).dropFirst() { try fetch.receive(message, now) }
         #expect(fetch.progress == "4 of 5 chunks")
-        #expect(try fetch.take() == nil)
+        #expect(try fetch.takeWorkout() == nil)
     }
 
     @Test func `a kind without a summary in the workout is not needed`() throws {
@@ -59,7 +59,7 @@ import Workouts
         var fetch = fetch()
         for message in session.final(.series) { try fetch.receive(message, now) }
         try fetch.receive(session.message(.workout, JSONCoding.encode(record)), now)
-        let taken = try fetch.take()
+        let taken = try fetch.takeWorkout()
         let rows = try ExportFormat.csv.file(of: try #require(taken)).count { $0 == UInt8(ascii: "\n") }
         #expect(rows == 1 + 1_200)
     }

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func `livez is 200 even if nothing is ready`() async throws {
-        readiness.add("broker") { false }
+        readiness.addCheck("broker") { false }
         try await withHealthPort { port in
             let answer = try await get("livez", port: port)
             #expect(answer.status == 200)
@@ -64,9 +64,9 @@ import Testing
 
     @Test func `readyz lists the failed checks until all pass`() async throws {
         let isConnected = Mutex(false)
-        readiness.add("store") { true }
-        readiness.add("broker") { isConnected.withLock { $0 } }
-        readiness.add("shards") { isConnected.withLock { $0 } }
+        readiness.addCheck("store") { true }
+        readiness.addCheck("broker") { isConnected.withLock { $0 } }
+        readiness.addCheck("shards") { isConnected.withLock { $0 } }
         try await withHealthPort { port in
             let before = try await get("readyz", port: port)
             #expect(before.status == 503)
@@ -80,8 +80,8 @@ import Testing
 
     @Test func `readyz is 200 while one of several brokers is connected, and names the others`() async throws {
         let connected = Mutex<Set<String>>(["broker-1", "broker-2"])
-        readiness.add("store") { true }
-        readiness.add(
+        readiness.addCheck("store") { true }
+        readiness.addChecks(
             oneOf: ["broker-1", "broker-2"].map { name in
                 (name, { connected.withLock { $0.contains(name) } })
             })

@@ -4,7 +4,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10))) struct MembershipTests {
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(60))) struct MembershipTests {
     @Test func `a replica without a lease on its shards is not ready`() async throws {
         let server = try await PostgresServer.shared
         let link = try CuttingLink(to: server.port)

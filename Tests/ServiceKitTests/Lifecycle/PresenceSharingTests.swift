@@ -8,7 +8,7 @@ import Workouts
 @testable import ServiceKit
 
 /// The presences of replicas that share the shards of one database.
-@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(10))) struct PresenceSharingTests {
+@Suite(.enabled(if: PostgresServer.isInstalled), .timeLimit(.minutes(60))) struct PresenceSharingTests {
     private static let name = "session-engine"
 
     private let clock = ManualClock()

@@ -9,7 +9,7 @@ import Workouts
 
 @testable import ServiceKit
 
-@Suite(.timeLimit(.minutes(10))) struct ServeTests {
+@Suite(.timeLimit(.minutes(60))) struct ServeTests {
     /// The events of a service under test.
     private final class Record: Sendable {
         private let seen = Mutex<[String]>([])

@@ -5,7 +5,7 @@ import Workouts
 
 @testable import ServiceKit
 
-@Suite(.timeLimit(.minutes(10))) struct BusyShareTests {
+@Suite(.timeLimit(.minutes(60))) struct BusyShareTests {
     private let start = Moment(Timestamp(seconds: 1_735_689_600))
 
     @Test func `a window ends after ten seconds with the share of time in events`() {

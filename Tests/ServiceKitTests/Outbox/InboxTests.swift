@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct InboxTests {
+@Suite(.timeLimit(.minutes(60))) struct InboxTests {
     private let inbox = Inbox<Int>()
 
     @Test func `a wait returns at once when its condition is met, and takes nothing`() async {

@@ -28,7 +28,7 @@ struct EngineMachineTests {
     /// Performs a command at its own time and returns the reply.
     @discardableResult
     private mutating func perform(_ action: SessionAction, at seconds: Double, _ key: SessionKey) throws -> Reply {
-        let actions = machine.receive(command(action, at: seconds), for: key, now: Moment(Self.start + seconds))
+        let actions = machine.applyCommand(command(action, at: seconds), for: key, now: Moment(Self.start + seconds))
         return try #require(replies(actions).first)
     }
 
@@ -49,8 +49,8 @@ struct EngineMachineTests {
     @Test mutating func `a repeated command is applied once and gets the stored reply with the current time`() throws {
         try perform(running, at: 0, key())
         let lap = command(.lap, at: 10)
-        let first = machine.receive(lap, for: key(), now: Moment(Self.start + 10))
-        let second = machine.receive(lap, for: key(), now: Moment(Self.start + 15))
+        let first = machine.applyCommand(lap, for: key(), now: Moment(Self.start + 10))
+        let second = machine.applyCommand(lap, for: key(), now: Moment(Self.start + 15))
         #expect(machine.entries[key()]?.record.session.laps.count == 1)
         #expect(replies(second).map(\.revision) == replies(first).map(\.revision))
         #expect(replies(second).map(\.now) == [Self.start + 15])
@@ -59,11 +59,11 @@ struct EngineMachineTests {
 
     @Test mutating func `a repeated refused command is evaluated again and changes nothing`() throws {
         let pause = command(.pause, at: 5)
-        let refused = machine.receive(pause, for: key(), now: Moment(Self.start))
+        let refused = machine.applyCommand(pause, for: key(), now: Moment(Self.start))
         #expect(replies(refused).map(\.error?.code) == ["session_not_found"])
         #expect(refused.count == 1)
         try perform(running, at: 0, key())
-        #expect(replies(machine.receive(pause, for: key(), now: Moment(Self.start + 5))).map(\.ok) == [true])
+        #expect(replies(machine.applyCommand(pause, for: key(), now: Moment(Self.start + 5))).map(\.ok) == [true])
     }
 
     @Test mutating func `a second session is refused while one is unfinished and accepted while one is being saved`()
@@ -81,7 +81,7 @@ struct EngineMachineTests {
     }
 
     @Test mutating func `saves precede all messages`() throws {
-        let actions = machine.receive(command(running), for: key(), now: Moment(Self.start))
+        let actions = machine.applyCommand(command(running), for: key(), now: Moment(Self.start))
         let lastSave = try #require(actions.lastIndex { if case .saveReply = $0 { true } else { false } })
         let firstSent = try #require(actions.firstIndex { $0 == .publishState(key()) })
         #expect(lastSave < firstSent)
@@ -92,11 +92,13 @@ struct EngineMachineTests {
     @Test mutating func `a session completes when the summary covers all announced items`() throws {
         try perform(running, at: 0, key())
         try perform(.end(streams: [stream: 100]), at: 60, key())
-        let early = machine.receive(report(key(), items: 99, revision: 1), for: key(), now: Moment(Self.start + 61))
+        let early = machine.receiveMetricsReport(
+            report(key(), items: 99, revision: 1), for: key(), now: Moment(Self.start + 61))
         #expect(early == [.save(key())])
         let stale = report(key(), items: 100, revision: 2, state: 1)
-        #expect(machine.receive(stale, for: key(), now: Moment(Self.start + 62)) == [.save(key())])
-        let done = machine.receive(report(key(), items: 100, revision: 3), for: key(), now: Moment(Self.start + 62))
+        #expect(machine.receiveMetricsReport(stale, for: key(), now: Moment(Self.start + 62)) == [.save(key())])
+        let done = machine.receiveMetricsReport(
+            report(key(), items: 100, revision: 3), for: key(), now: Moment(Self.start + 62))
         #expect(done.contains(.publishWorkout(key())))
         let record = try #require(machine.entries[key()]?.record)
         #expect(record.session.statusName == .completed)
@@ -117,23 +119,23 @@ struct EngineMachineTests {
     ) throws {
         var start = SessionStart(activity: .running, countdown: 0)
         start.endAt = endAt.map { Self.start + $0 }
-        _ = machine.receive(command(.start(start), at: 0), for: key(), now: Moment(Self.start + startedAt))
+        _ = machine.applyCommand(command(.start(start), at: 0), for: key(), now: Moment(Self.start + startedAt))
         let end = command(.end(streams: [stream: 100]), at: 60)
-        _ = machine.receive(end, for: key(), now: Moment(Self.start + endedAt))
+        _ = machine.applyCommand(end, for: key(), now: Moment(Self.start + endedAt))
         #expect(machine.entries[key()]?.record.state.isPast == nil)
         let partial = report(key(), items: 99, revision: 1)
-        _ = machine.receive(partial, for: key(), now: Moment(Self.start + endedAt + 1))
+        _ = machine.receiveMetricsReport(partial, for: key(), now: Moment(Self.start + endedAt + 1))
         _ = machine.advance(to: Moment(Self.start + endedAt + 11))
         let incomplete = try #require(machine.entries[key()]?.record.state)
         #expect(incomplete.status == .completed && incomplete.isPast == nil)
 
         let other = SessionKey(user, key(2).session)
         start.replace = true
-        _ = machine.receive(command(.start(start), at: 0), for: other, now: Moment(Self.start + startedAt))
-        _ = machine.receive(
+        _ = machine.applyCommand(command(.start(start), at: 0), for: other, now: Moment(Self.start + startedAt))
+        _ = machine.applyCommand(
             command(.end(streams: [stream: 100]), at: 60), for: other, now: Moment(Self.start + endedAt))
         let all = report(other, items: 100, revision: 1)
-        let done = machine.receive(all, for: other, now: Moment(Self.start + endedAt + 1))
+        let done = machine.receiveMetricsReport(all, for: other, now: Moment(Self.start + endedAt + 1))
         #expect(done.contains(.publishState(other)))
         #expect(machine.entries[other]?.record.state.isPast == isPast)
     }
@@ -147,7 +149,8 @@ struct EngineMachineTests {
         #expect(finished.contains(.publishWorkout(key())))
         let first = try #require(machine.entries[key()]?.record.workout)
         #expect(first.incomplete == true)
-        let revised = machine.receive(report(key(), items: 100, revision: 1), for: key(), now: Moment(Self.start + 80))
+        let revised = machine.receiveMetricsReport(
+            report(key(), items: 100, revision: 1), for: key(), now: Moment(Self.start + 80))
         #expect(revised.contains(.publishWorkout(key())))
         let second = try #require(machine.entries[key()]?.record.workout)
         #expect(second.incomplete == nil)
@@ -157,9 +160,12 @@ struct EngineMachineTests {
     @Test mutating func `items beyond the announced counts revise the record 30 s after the last`() throws {
         try perform(running, at: 0, key())
         try perform(.end(streams: [stream: 100]), at: 60, key())
-        _ = machine.receive(report(key(), items: 100, revision: 1), for: key(), now: Moment(Self.start + 61))
-        _ = machine.receive(report(key(), items: 110, revision: 2), for: key(), now: Moment(Self.start + 70))
-        _ = machine.receive(report(key(), items: 120, revision: 3), for: key(), now: Moment(Self.start + 80))
+        _ = machine.receiveMetricsReport(
+            report(key(), items: 100, revision: 1), for: key(), now: Moment(Self.start + 61))
+        _ = machine.receiveMetricsReport(
+            report(key(), items: 110, revision: 2), for: key(), now: Moment(Self.start + 70))
+        _ = machine.receiveMetricsReport(
+            report(key(), items: 120, revision: 3), for: key(), now: Moment(Self.start + 80))
         #expect(machine.advance(to: Moment(Self.start + 109)) == [])
         #expect(machine.advance(to: Moment(Self.start + 110)).contains(.publishWorkout(key())))
         #expect(machine.entries[key()]?.record.workout?.next == [stream: 120])
@@ -169,11 +175,11 @@ struct EngineMachineTests {
     @Test mutating func `a repeated end publishes the record again`() throws {
         try perform(running, at: 0, key())
         let end = command(.end(streams: [stream: 1]), at: 60)
-        _ = machine.receive(end, for: key(), now: Moment(Self.start + 60))
-        _ = machine.receive(report(key(), items: 1, revision: 1), for: key(), now: Moment(Self.start + 61))
-        let same = machine.receive(end, for: key(), now: Moment(Self.start + 70))
+        _ = machine.applyCommand(end, for: key(), now: Moment(Self.start + 60))
+        _ = machine.receiveMetricsReport(report(key(), items: 1, revision: 1), for: key(), now: Moment(Self.start + 61))
+        let same = machine.applyCommand(end, for: key(), now: Moment(Self.start + 70))
         #expect(same.contains(.publishWorkout(key())))
-        let another = machine.receive(
+        let another = machine.applyCommand(
             command(.end(streams: [stream: 1]), at: 60), for: key(), now: Moment(Self.start + 71))
         #expect(another.contains(.publishWorkout(key())))
         #expect(!another.contains(.publishState(key())))
@@ -189,14 +195,16 @@ struct EngineMachineTests {
         #expect(record.session.streams == [stream: 10, strap: 5])
         #expect(record.endRevision > first)
         #expect(record.session.segments.last?.end == Self.start + 60)
-        let partly = machine.receive(report(key(), items: 10, revision: 1), for: key(), now: Moment(Self.start + 62))
+        let partly = machine.receiveMetricsReport(
+            report(key(), items: 10, revision: 1), for: key(), now: Moment(Self.start + 62))
         #expect(partly == [.save(key())])
     }
 
     @Test mutating func `revisions of state and current rise even if the clock steps backwards`() throws {
         try perform(running, at: 0, key())
         let first = try #require(machine.entries[key()]?.record.revision)
-        let lap = machine.receive(command(.lap, at: 10), for: key(), now: Moment(Self.start + 10).stepped(by: -3_600))
+        let lap = machine.applyCommand(
+            command(.lap, at: 10), for: key(), now: Moment(Self.start + 10).stepped(by: -3_600))
         #expect(replies(lap).map { $0.revision ?? 0 } == [first + 1])
         #expect(machine.currentRevision(user) == first + 1)
     }
@@ -212,7 +220,7 @@ struct EngineMachineTests {
 
     @Test mutating func `times before 2000 or more than a day ahead are refused`() throws {
         for seconds in [-1_000_000_000, 86_401.0] {
-            let reply = machine.receive(command(running, at: seconds), for: key(), now: Moment(Self.start))
+            let reply = machine.applyCommand(command(running, at: seconds), for: key(), now: Moment(Self.start))
             #expect(replies(reply).map(\.error?.code) == ["invalid_command"])
         }
         #expect(machine.entries.isEmpty)

@@ -31,11 +31,14 @@ struct RaceGuardTests {
                 let items = Int.random(in: 0...12, using: &random)
                 switch Event.allCases.randomElement(using: &random)! {
                 case .metrics:
-                    _ = solo.machine.receive(solo.metrics(items, revision: revision), for: solo.key(), now: Moment(now))
+                    _ = solo.machine.receiveMetricsReport(
+                        solo.metrics(items, revision: revision), for: solo.key(), now: Moment(now))
                 case .route:
-                    _ = solo.machine.receive(solo.route(items, revision: revision), for: solo.key(), now: Moment(now))
+                    _ = solo.machine.receiveRouteReport(
+                        solo.route(items, revision: revision), for: solo.key(), now: Moment(now))
                 case .weather:
-                    _ = solo.machine.receive(solo.weather(9, revision: revision), for: solo.key(), now: Moment(now))
+                    _ = solo.machine.receiveWeather(
+                        solo.weather(9, revision: revision), for: solo.key(), now: Moment(now))
                 case .hear: _ = solo.hear(items, newest: seconds, now: seconds)
                 case .endAgain: solo.perform(.end(streams: [solo.samples: items]), at: seconds)
                 case .refused: solo.perform(.pause, at: seconds)
@@ -65,7 +68,7 @@ struct RaceGuardTests {
             #expect(solo.record()?.session == ended)
         }
         #expect(
-            solo.machine.receive(report, for: solo.key(), now: Moment(solo.time(65))).contains(
+            solo.machine.receiveMetricsReport(report, for: solo.key(), now: Moment(solo.time(65))).contains(
                 .publishWorkout(solo.key())))
         #expect(solo.record()?.workout?.incomplete == nil)
         #expect(solo.record()?.workout?.endedAt == solo.time(60))

@@ -40,7 +40,7 @@ struct SoloMachine {
     ) -> [SessionEngineAction] {
         let command = Command(
             id: CommandID(UUID()), client: Client("phone-1")!, at: seconds.map(time), action: action)
-        return machine.receive(command, for: key(number), now: moment(now ?? seconds ?? 0))
+        return machine.applyCommand(command, for: key(number), now: moment(now ?? seconds ?? 0))
     }
 
     /// Performs a command and returns its reply.
@@ -61,7 +61,7 @@ struct SoloMachine {
     mutating func hear(
         _ count: Int, _ kind: StreamName.Kind = .samples, newest: Double, now: Double, _ number: UInt8 = 1
     ) -> [SessionEngineAction] {
-        machine.receive(Heard(count, newest: time(newest)), kind, of: key(number), now: moment(now))
+        machine.receiveHeard(Heard(count, newest: time(newest)), kind, of: key(number), now: moment(now))
     }
 
     /// The totals of this number of samples and a revision of the route, by default computed from the latest state.

@@ -133,7 +133,7 @@ struct RunDeletionTests {
         machine.load(RunRecord(run), now: clock.moment)
         var random = SeededRandom(seed: 1)
         let block = VirtualRunRequest(id: CommandID(UUID()), client: nil, action: .block(anna))
-        _ = machine.receive(block, of: cleo, now: clock.moment, using: &random)
+        _ = machine.answerRequest(block, of: cleo, now: clock.moment, using: &random)
         #expect(machine.entries[run.id]?.run.ghosts(for: anna) == [])
         #expect(machine.entries[run.id]?.run.ghosts(for: ben).count == 1)
     }

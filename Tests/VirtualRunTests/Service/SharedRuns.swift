@@ -16,8 +16,7 @@ struct SharedRuns {
     private var stores: [MemoryStore] = []
     /// Frozen replicas.
     var stopped: Set<Int> = []
-    /// By topic.
-    private(set) var retained: [String: MQTTMessage] = [:]
+    private(set) var broker = BrokerModel()
 
     init(_ count: Int, clock: ManualClock) async throws {
         self.clock = clock
@@ -40,7 +39,7 @@ struct SharedRuns {
     mutating func exchange(_ messages: [MQTTMessage]) async throws -> [MQTTMessage] {
         var (sent, next): ([MQTTMessage], [MQTTMessage]) = ([], messages)
         while !next.isEmpty {
-            for message in next where message.retain { retained[message.topic] = message }
+            broker.publish(next)
             let current = next
             next = []
             for index in replicas.indices where !stopped.contains(index) {
@@ -91,8 +90,7 @@ struct SharedRuns {
         let gained = shards.subtracting(stores[index].owned)
         try await replicas[index].loop.handle(.ownership(stores[index].gain(gained)))
         try await replicas[index].loop.handle(.announce(gained))
-        let stored = retained.values.sorted { $0.topic < $1.topic }
-        try await exchange(replicas[index].bus.take() + (try await replicas[index].deliver(stored)))
+        try await exchange(replicas[index].bus.take() + (try await replicas[index].deliver(broker.retained)))
     }
 
     /// Sends a request that must be accepted.
@@ -139,7 +137,5 @@ struct SharedRuns {
         try payload(.user(user, .virtualRun(run))).map { try JSONCoding.decode(VirtualRunView.self, from: $0) }
     }
 
-    private func payload(_ topic: Topic) -> ArraySlice<UInt8>? {
-        retained[topic.name].flatMap { $0.payload.isEmpty ? nil : $0.payload }
-    }
+    private func payload(_ topic: Topic) -> ArraySlice<UInt8>? { broker[topic]?.payload }
 }

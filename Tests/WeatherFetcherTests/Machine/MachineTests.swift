@@ -8,7 +8,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-@Suite(.timeLimit(.minutes(10))) struct MachineTests {
+@Suite(.timeLimit(.minutes(60))) struct MachineTests {
     private let start = Timestamp(seconds: 1_735_689_600)
     private var random = SeededRandom(seed: 1)
 
@@ -18,7 +18,7 @@ import Workouts
     ) -> (machine: WeatherFetcherMachine, sessions: [SampleSession]) {
         var machine = WeatherFetcherMachine(provider: "open-meteo", budget: budget)
         let sessions = (0..<count).map { SampleSession("u\($0)", place: place, live: start) }
-        for session in sessions { _ = machine.receive(session.state, now: Moment(start)) }
+        for session in sessions { _ = machine.receiveState(session.state, now: Moment(start)) }
         return (machine, sessions)
     }
 
@@ -43,7 +43,7 @@ import Workouts
         _ machine: inout WeatherFetcherMachine, _ request: WeatherRequest, _ outcome: WeatherAnswer.Outcome,
         at now: Moment
     ) -> [WeatherAction] {
-        machine.receive(WeatherAnswer(cell: request.cell, outcome: outcome), now: now, using: &random)
+        machine.recordAnswer(WeatherAnswer(cell: request.cell, outcome: outcome), now: now, using: &random)
     }
 
     @Test mutating func `a thousand runners in a park are one request, now and five minutes later`() throws {
@@ -62,7 +62,7 @@ import Workouts
         _ = answer(&machine, try #require(machine.requests(now: Moment(start)).first), at: start + 1)
         let late = SampleSession("late", place: Place(la: 52.5199, lo: 13.3799), live: start + 200)
         #expect(
-            machine.receive(late.state, now: Moment(start + 200)) == [
+            machine.receiveState(late.state, now: Moment(start + 200)) == [
                 .save(late.key), .save(late.key), .publish(late.key),
             ])
         #expect(machine.entries[late.key]?.record.weather?.fetchedAt == start + 1)
@@ -73,9 +73,9 @@ import Workouts
         var (machine, sessions) = machine()
         _ = answer(&machine, try #require(machine.requests(now: Moment(start)).first), at: start)
         _ = sessions[0].become(.saving, now: start + 10)
-        _ = machine.receive(sessions[0].state, now: Moment(start + 10))
+        _ = machine.receiveState(sessions[0].state, now: Moment(start + 10))
         _ = machine.advance(to: Moment(start + 20))
-        _ = machine.receive(
+        _ = machine.receiveState(
             SampleSession("late", place: SampleSession.berlin, live: start + 30).state, now: Moment(start + 30))
         #expect(requests(&machine, at: start + 30) == [])
         #expect(requests(&machine, at: start + 300).count == 1)
@@ -86,22 +86,22 @@ import Workouts
         _ = answer(&machine, try #require(machine.requests(now: Moment(start)).first), at: start)
         for (index, status) in [SessionStatus.completed, .canceled].enumerated() {
             _ = sessions[index].become(status, now: start + 10)
-            #expect(machine.receive(sessions[index].state, now: Moment(start + 10)) == [])
+            #expect(machine.receiveState(sessions[index].state, now: Moment(start + 10)) == [])
         }
         #expect(requests(&machine, at: start + 301) == [])
         #expect(machine.cells.isEmpty)
         // A new state of a canceled session resumes its requests.
         _ = sessions[1].become(.active, now: start + 400)
-        _ = machine.receive(sessions[1].state, now: Moment(start + 400))
+        _ = machine.receiveState(sessions[1].state, now: Moment(start + 400))
         #expect(requests(&machine, at: start + 400).count == 1)
     }
 
     @Test func `a session past its expiry causes no requests`() {
         var (machine, sessions) = machine()
-        _ = machine.receive(sessions[0].state, now: Moment(start))
+        _ = machine.receiveState(sessions[0].state, now: Moment(start))
         #expect(requests(&machine, at: start + Session.expiry) == [])
         _ = sessions[0].become(.active, now: start + Session.expiry)
-        _ = machine.receive(sessions[0].state, now: Moment(start + Session.expiry))
+        _ = machine.receiveState(sessions[0].state, now: Moment(start + Session.expiry))
         #expect(requests(&machine, at: start + Session.expiry + 1).count == 1)
     }
 
@@ -112,9 +112,9 @@ import Workouts
         var machine = WeatherFetcherMachine(provider: "open-meteo")
         var session = SampleSession(place: SampleSession.berlin, at: start + at, now: start)
         let isKnown = { (actions: [WeatherAction]) in !actions.isEmpty }
-        #expect(isKnown(machine.receive(session.state, now: Moment(start))) == isLive)
+        #expect(isKnown(machine.receiveState(session.state, now: Moment(start))) == isLive)
         _ = session.become(.paused, now: start + 3_000)
-        _ = machine.receive(session.state, now: Moment(start + 3_000))
+        _ = machine.receiveState(session.state, now: Moment(start + 3_000))
         #expect(requests(&machine, at: start + 3_000).count == (isLive ? 1 : 0))
     }
 
@@ -123,7 +123,7 @@ import Workouts
             var machine = WeatherFetcherMachine(provider: "open-meteo")
             var session = SampleSession(place: SampleSession.berlin, at: at, now: start)
             _ = session.become(.paused, now: start + 3_000)
-            _ = machine.receive(session.state, now: Moment(start + 3_000))
+            _ = machine.receiveState(session.state, now: Moment(start + 3_000))
             #expect(requests(&machine, at: start + 3_000).count == count)
         }
     }
@@ -133,7 +133,7 @@ import Workouts
         func place(_ number: Int) -> Place { Place(la: 10 + Double(number), lo: 20) }
         func begin(_ user: String, _ place: Place, at now: Timestamp) -> (key: SessionKey, isLimited: Bool) {
             let session = SampleSession(user, place: place, live: now)
-            let isLimited = machine.receive(session.state, now: Moment(now)).contains(.limit(session.key.user))
+            let isLimited = machine.receiveState(session.state, now: Moment(now)).contains(.limit(session.key.user))
             #expect((machine.entries[session.key]?.record.cell == nil) == isLimited)
             return (session.key, isLimited)
         }
@@ -143,9 +143,10 @@ import Workouts
         #expect(!begin("anna", place(3), at: start).isLimited, "the cell is known")
         #expect(!begin("berta", place(21), at: start).isLimited, "the limit is each user's")
         #expect(machine.cells.count == 21)
-        let early = machine.receive(place(22), of: limited.key, now: Moment(start + 179))
+        let early = machine.receivePosition(place(22), of: limited.key, now: Moment(start + 179))
         #expect(early == [.limit(limited.key.user)])
-        #expect(machine.receive(place(22), of: limited.key, now: Moment(start + 180)).contains(.save(limited.key)))
+        #expect(
+            machine.receivePosition(place(22), of: limited.key, now: Moment(start + 180)).contains(.save(limited.key)))
         _ = machine.advance(to: Moment(start + 3_780))
         #expect(machine.newCells.isEmpty)
     }
@@ -153,12 +154,13 @@ import Workouts
     @Test func `the first position places a session, unless its start did`() {
         var machine = WeatherFetcherMachine(provider: "open-meteo")
         let session = SampleSession(live: start)
-        _ = machine.receive(session.state, now: Moment(start))
+        _ = machine.receiveState(session.state, now: Moment(start))
         #expect(requests(&machine, at: start) == [])
-        #expect(machine.receive(Place(la: 91, lo: 0), of: session.key, now: Moment(start)) == [])
-        #expect(machine.receive(SampleSession.berlin, of: session.key, now: Moment(start)) == [.save(session.key)])
+        #expect(machine.receivePosition(Place(la: 91, lo: 0), of: session.key, now: Moment(start)) == [])
+        #expect(
+            machine.receivePosition(SampleSession.berlin, of: session.key, now: Moment(start)) == [.save(session.key)])
         #expect(!machine.wantsPosition(session.key))
-        #expect(machine.receive(Place(la: 0, lo: 0), of: session.key, now: Moment(start)) == [])
+        #expect(machine.receivePosition(Place(la: 0, lo: 0), of: session.key, now: Moment(start)) == [])
         #expect(machine.requests(now: Moment(start)).map(\.cell) == [WeatherCell(SampleSession.berlin)])
     }
 
@@ -166,25 +168,25 @@ import Workouts
         for (wait, isPlaced) in [(59.0, true), (61, false)] {
             var machine = WeatherFetcherMachine(provider: "open-meteo")
             let session = SampleSession(live: start)
-            #expect(machine.receive(SampleSession.berlin, of: session.key, now: Moment(start)) == [])
+            #expect(machine.receivePosition(SampleSession.berlin, of: session.key, now: Moment(start)) == [])
             _ = machine.advance(to: Moment(start + wait))
-            _ = machine.receive(session.state, now: Moment(start + wait))
+            _ = machine.receiveState(session.state, now: Moment(start + wait))
             #expect((machine.entries[session.key]?.record.cell != nil) == isPlaced)
             #expect(machine.positions.isEmpty)
         }
         var machine = WeatherFetcherMachine(provider: "open-meteo")
         // Items restore an expired session, so that its position precedes its state.
         var expired = SampleSession("ben", live: start)
-        _ = machine.receive(expired.state, now: Moment(start))
+        _ = machine.receiveState(expired.state, now: Moment(start))
         _ = expired.become(.canceled, now: start + 1)
-        _ = machine.receive(expired.state, now: Moment(start + 1))
-        #expect(machine.receive(SampleSession.berlin, of: expired.key, now: Moment(start + 2)) == [])
+        _ = machine.receiveState(expired.state, now: Moment(start + 1))
+        #expect(machine.receivePosition(SampleSession.berlin, of: expired.key, now: Moment(start + 2)) == [])
         _ = expired.become(.active, now: start + 3)
-        #expect(machine.receive(expired.state, now: Moment(start + 3)).contains(.save(expired.key)))
+        #expect(machine.receiveState(expired.state, now: Moment(start + 3)).contains(.save(expired.key)))
         machine = WeatherFetcherMachine(provider: "open-meteo")
         let recording = SampleSession(at: start - 3_600, now: start)
-        _ = machine.receive(SampleSession.berlin, of: recording.key, now: Moment(start))
-        _ = machine.receive(recording.state, now: Moment(start))
+        _ = machine.receivePosition(SampleSession.berlin, of: recording.key, now: Moment(start))
+        _ = machine.receiveState(recording.state, now: Moment(start))
         #expect(machine.entries.isEmpty && machine.positions.isEmpty)
     }
 
@@ -192,11 +194,11 @@ import Workouts
         var machine = WeatherFetcherMachine(provider: "open-meteo")
         for number in 0..<20 {
             let place = Place(la: Double(number), lo: 0)
-            _ = machine.receive(SampleSession("anna", place: place, live: start).state, now: Moment(start))
+            _ = machine.receiveState(SampleSession("anna", place: place, live: start).state, now: Moment(start))
         }
         let session = SampleSession("anna", live: start)
-        _ = machine.receive(session.state, now: Moment(start))
-        let limited = machine.receive(SampleSession.berlin, of: session.key, now: Moment(start))
+        _ = machine.receiveState(session.state, now: Moment(start))
+        let limited = machine.receivePosition(SampleSession.berlin, of: session.key, now: Moment(start))
         #expect(limited == [.limit(session.key.user)])
         #expect(!machine.advance(to: Moment(start + 179)).contains(.save(session.key)))
         #expect(machine.advance(to: Moment(start + 180)).contains(.save(session.key)))
@@ -206,12 +208,12 @@ import Workouts
     @Test func `an indoor session has only the place of its start`() {
         var machine = WeatherFetcherMachine(provider: "open-meteo")
         let session = SampleSession(environment: .indoor, live: start)
-        _ = machine.receive(SampleSession.berlin, of: session.key, now: Moment(start))
-        _ = machine.receive(session.state, now: Moment(start))
-        _ = machine.receive(SampleSession.berlin, of: session.key, now: Moment(start))
+        _ = machine.receivePosition(SampleSession.berlin, of: session.key, now: Moment(start))
+        _ = machine.receiveState(session.state, now: Moment(start))
+        _ = machine.receivePosition(SampleSession.berlin, of: session.key, now: Moment(start))
         #expect(machine.entries[session.key]?.record.cell == nil && machine.positions.isEmpty)
         let placed = SampleSession(place: SampleSession.berlin, environment: .indoor, live: start)
-        _ = machine.receive(placed.state, now: Moment(start))
+        _ = machine.receiveState(placed.state, now: Moment(start))
         #expect(machine.entries[placed.key]?.record.cell != nil)
     }
 
@@ -268,7 +270,7 @@ import Workouts
         var machine = WeatherFetcherMachine(provider: "open-meteo")
         for number in 0..<10 {
             let place = Place(la: Double(number), lo: 0)
-            _ = machine.receive(SampleSession("u\(number)", place: place, live: start).state, now: Moment(start))
+            _ = machine.receiveState(SampleSession("u\(number)", place: place, live: start).state, now: Moment(start))
         }
         let first = machine.requests(now: Moment(start))
         #expect(first.count == 4)
@@ -302,12 +304,12 @@ import Workouts
         var (machine, sessions) = machine(2)
         _ = answer(&machine, try #require(machine.requests(now: Moment(start)).first), at: start)
         _ = sessions[1].become(.canceled, now: start)
-        _ = machine.receive(sessions[1].state, now: Moment(start))
+        _ = machine.receiveState(sessions[1].state, now: Moment(start))
         let back = Moment(start + 300).stepped(by: -5_000)
         let request = try #require(requests(&machine, at: back).first)
         _ = receive(&machine, request, .observed(.sample(at: back.wallClock), Caching()), at: back)
         _ = sessions[1].become(.active, now: start + 1)
-        _ = machine.receive(sessions[1].state, now: back)
+        _ = machine.receiveState(sessions[1].state, now: back)
         #expect(requests(&machine, at: back + 1) == [])
         #expect(machine.entries[sessions[1].key]?.record.reading?.fetchedAt == back)
     }
@@ -322,7 +324,7 @@ import Workouts
         let now = Moment(start)
         let bytes = JSONCoding.encode(record)
         machine.load(try JSONCoding.decode(WeatherRecord.self, from: bytes, now: now), of: session.key, now: now)
-        _ = machine.receive(session.state, now: now)
+        _ = machine.receiveState(session.state, now: now)
         #expect(requests(&machine, at: now + 3_599) == [])
         #expect(requests(&machine, at: now + 3_600).count == 1)
         #expect(machine.entries[session.key]?.record.changedAt == now)

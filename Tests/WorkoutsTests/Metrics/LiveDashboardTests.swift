@@ -22,9 +22,9 @@ import Testing
 
     @Test func `every device has its newest item and its last battery`() {
         var live = LiveMetrics()
-        live.add(sample(0, [.heartRate: 140, .battery: 0.8]), from: watch, segments: open)
-        live.add(sample(40, [.heartRate: 140]), from: watch, segments: open)
-        live.add(sample(50, [.heartRate: 150]), from: strap, segments: open)
+        live.addSample(sample(0, [.heartRate: 140, .battery: 0.8]), from: watch, segments: open)
+        live.addSample(sample(40, [.heartRate: 140]), from: watch, segments: open)
+        live.addSample(sample(50, [.heartRate: 150]), from: strap, segments: open)
         let expected = [
             watch: DevicePresence(newest: year2026 + 40, battery: 0.8), strap: DevicePresence(newest: year2026 + 50),
         ]
@@ -35,7 +35,7 @@ import Testing
     @Test func `steps, temperature, maximum speed and averages are live`() {
         var live = LiveMetrics()
         for second in 0...100 {
-            live.add(
+            live.addSample(
                 sample(Double(second), [.distance: 4, .speed: second == 50 ? 6 : 4, .steps: 3, .temperature: 21.5]),
                 from: watch, segments: open)
         }
@@ -49,22 +49,24 @@ import Testing
         var live = LiveMetrics()
         for second in 0...10 {
             let isStill = (4...5).contains(second)
-            live.add(
+            live.addSample(
                 sample(Double(second), [.cadence: isStill ? 0 : 90, .power: isStill ? 0 : 200]), from: watch,
                 segments: open)
         }
         #expect(snapshot(live).averageCadence == 90)
         #expect(snapshot(live).averagePower == 160)
         // The power meter falls silent after a zero.
-        live.add(sample(11, [.power: 0]), from: watch, segments: open)
-        live.add(sample(21, [.heartRate: 100]), from: watch, segments: open)
+        live.addSample(sample(11, [.power: 0]), from: watch, segments: open)
+        live.addSample(sample(21, [.heartRate: 100]), from: watch, segments: open)
         #expect(snapshot(live).averagePower == 128.571)
     }
 
     @Test func `moving time leaves stretches at rest out, from 5 s on`() {
         var live = LiveMetrics()
         func add(_ seconds: ClosedRange<Int>, _ speed: Double) {
-            for second in seconds { live.add(sample(Double(second), [.speed: speed]), from: watch, segments: open) }
+            for second in seconds {
+                live.addSample(sample(Double(second), [.speed: speed]), from: watch, segments: open)
+            }
         }
         add(0...19, 3)
         add(20...22, 0.2)
@@ -118,7 +120,7 @@ import Testing
         for second in 0...1_200 {
             var item = sample(Double(second), [.distance: 3])
             if second <= 300 { item[.activeEnergy] = 0.2 }
-            live.add(item, from: watch, segments: open)
+            live.addSample(item, from: watch, segments: open)
         }
         let shown = snapshot(live)
         #expect(shown.energySource == .mixed)
@@ -146,7 +148,7 @@ import Testing
             progress.distance = 3 * Double(second)
             live.receive(progress, segments: open, now: year2026 + Double(second))
             items.append(sample(Double(second), second > 300 ? [.distance: 3] : [.heartRate: 60]))
-            live.add(items[second - 1], from: watch, segments: open, now: year2026 + Double(second))
+            live.addSample(items[second - 1], from: watch, segments: open, now: year2026 + Double(second))
         }
         #expect(!live.isExact && !live.usesRoute)
         let again = LiveMetrics(
@@ -161,13 +163,13 @@ import Testing
         let now = year2026 + 100
         var live = LiveMetrics()
         for second in 3_600..<3_610 {
-            live.add(
+            live.addSample(
                 sample(Double(second), [.speed: 3, .distance: 3, .heartRate: 190]), from: watch, segments: open,
                 now: now)
         }
         let items = (10...60).map { sample(Double($0), [.speed: 4, .distance: 4, .heartRate: 120]) }
         var again = live
-        again.add(items, from: watch, segments: open, now: now)
+        again.addItems(items, from: watch, segments: open, now: now)
         #expect(snapshot(again).displayPace == 250)
         #expect(snapshot(again).heartRate == 120)
         #expect(snapshot(again).newest == year2026 + 60)
@@ -178,7 +180,7 @@ import Testing
         #expect(snapshot(folded).newest == year2026 + 60)
         #expect(snapshot(folded).heartRate == 120)
         #expect(snapshot(folded).distance == 204)
-        folded.add(sample(61, [.speed: 4, .distance: 4]), from: watch, segments: open, now: now)
+        folded.addSample(sample(61, [.speed: 4, .distance: 4]), from: watch, segments: open, now: now)
         #expect(snapshot(folded).displayPace == 250)
         #expect(folded.isExact)
     }
@@ -186,7 +188,7 @@ import Testing
     @Test func `a route of a clock that is ahead does not expire the samples`() {
         let now = year2026 + 100
         var live = LiveMetrics()
-        live.add(sample(90, [.heartRate: 140]), from: watch, segments: open, now: now)
+        live.addSample(sample(90, [.heartRate: 140]), from: watch, segments: open, now: now)
         var progress = RouteProgress(revision: 1)
         progress.newest = year2026 + 3_700
         progress.distance = 300

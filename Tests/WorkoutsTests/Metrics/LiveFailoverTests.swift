@@ -81,7 +81,7 @@ import Testing
                 let count = isWild ? Int.random(in: 1...60, using: &random) : 2
                 let items = Array(streams[device]!.dropFirst(done).prefix(count))
                 stored[device, default: []] += items
-                live.add(items, from: device, segments: segments, now: year2026 + 100_000)
+                live.addItems(items, from: device, segments: segments, now: year2026 + 100_000)
                 if stored[device]!.count == streams[device]!.count { left.removeAll { $0 == device } }
                 if !live.isExact, Int.random(in: 0..<8, using: &random) == 0 {
                     live = LiveMetrics(
@@ -104,24 +104,24 @@ import Testing
 
     @Test func `the next source takes over after 15 seconds and yields again`() {
         var live = LiveMetrics()
-        live.add(sample(0, [.heartRate: 150]), from: strap, segments: open)
-        live.add(sample(1, [.heartRate: 140]), from: watch, segments: open)
+        live.addSample(sample(0, [.heartRate: 150]), from: strap, segments: open)
+        live.addSample(sample(1, [.heartRate: 140]), from: watch, segments: open)
         #expect(live.latest(.heartRate) == 150)
-        live.add(sample(15, [.heartRate: 141]), from: watch, segments: open)
+        live.addSample(sample(15, [.heartRate: 141]), from: watch, segments: open)
         #expect(live.latest(.heartRate) == 150)
-        live.add(sample(16, [.heartRate: 142]), from: watch, segments: open)
+        live.addSample(sample(16, [.heartRate: 142]), from: watch, segments: open)
         #expect(live.latest(.heartRate) == 142)
-        live.add(sample(17, [.heartRate: 155]), from: strap, segments: open)
+        live.addSample(sample(17, [.heartRate: 155]), from: strap, segments: open)
         #expect(live.latest(.heartRate) == 155)
     }
 
     @Test func `a late hour of another device does not overwrite the latest values`() {
         var live = LiveMetrics()
         for second in 3_000..<3_100 {
-            live.add(sample(Double(second), [.heartRate: 140, .distance: 3]), from: watch, segments: open)
+            live.addSample(sample(Double(second), [.heartRate: 140, .distance: 3]), from: watch, segments: open)
         }
         let late = (0..<2_000).map { sample(Double($0), [.heartRate: 90, .distance: 2, .power: 100]) }
-        live.add(late, from: strap, segments: open, now: year2026 + 4_000)
+        live.addItems(late, from: strap, segments: open, now: year2026 + 4_000)
         #expect(live.latest(.heartRate) == 140)
         #expect(live.latest(.power) == nil)
         #expect(live.newest == year2026 + 3_099)
@@ -136,7 +136,7 @@ import Testing
                 for device in order {
                     let ahead = device == strap ? 600.0 : 0
                     let item = sample(Double(second) + ahead, [.heartRate: device == strap ? 150 : 140, .speed: 3])
-                    live.add(item, from: device, segments: open, now: now)
+                    live.addSample(item, from: device, segments: open, now: now)
                 }
             }
             #expect(live.newest == year2026 + 99)
@@ -145,7 +145,7 @@ import Testing
         // Without other devices its clock counts.
         var live = LiveMetrics()
         for second in 700..<710 {
-            live.add(sample(Double(second), [.speed: 3]), from: strap, segments: open, now: now)
+            live.addSample(sample(Double(second), [.speed: 3]), from: strap, segments: open, now: now)
         }
         #expect(live.newest == year2026 + 709)
     }
@@ -160,8 +160,8 @@ import Testing
     @Test func `a device whose clock is ten minutes behind is not shown and does not count twice`() {
         var live = LiveMetrics()
         for second in 600..<700 {
-            live.add(sample(Double(second), [.heartRate: 140, .distance: 3]), from: watch, segments: open)
-            live.add(sample(Double(second) - 600, [.heartRate: 150]), from: strap, segments: open)
+            live.addSample(sample(Double(second), [.heartRate: 140, .distance: 3]), from: watch, segments: open)
+            live.addSample(sample(Double(second) - 600, [.heartRate: 150]), from: strap, segments: open)
         }
         #expect(live.latest(.heartRate) == 140)
         #expect(live.total(.distance) == 300)
@@ -171,10 +171,10 @@ import Testing
         var live = LiveMetrics()
         let segments = [segment(0, 10)]
         for second in 0...10 {
-            live.add(sample(Double(second), [.heartRate: 140, .speed: 3]), from: watch, segments: segments)
+            live.addSample(sample(Double(second), [.heartRate: 140, .speed: 3]), from: watch, segments: segments)
         }
         for second in 11...40 {
-            live.add(sample(Double(second), [.heartRate: 100, .speed: 0]), from: watch, segments: segments)
+            live.addSample(sample(Double(second), [.heartRate: 100, .speed: 0]), from: watch, segments: segments)
         }
         #expect(live.latest(.heartRate) == 100)
         #expect(live.display?.speed == 3)

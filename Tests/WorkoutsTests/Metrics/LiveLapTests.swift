@@ -32,17 +32,21 @@ import Testing
         let segments = [segment(0, 60), segment(100, nil)]
         let state = state(segments, laps: [30.5])
         var live = LiveMetrics()
-        for second in 0...60 { live.add(sample(Double(second), [.distance: 3]), from: watch, segments: segments) }
+        for second in 0...60 { live.addSample(sample(Double(second), [.distance: 3]), from: watch, segments: segments) }
         #expect(snapshot(live, self.state(segments)).lapSeconds == 60)
         #expect(snapshot(live, self.state(segments)).lapDistance == 183)
         // The lap's state arrived before its items.
         live = LiveMetrics()
-        for second in 0...30 { live.add(sample(Double(second), [.distance: 3]), from: watch, segments: segments) }
+        for second in 0...30 { live.addSample(sample(Double(second), [.distance: 3]), from: watch, segments: segments) }
         let isFollowing = live.follow(laps: state.laps)
         #expect(isFollowing)
         #expect(snapshot(live, state).lapDistance == 0)
-        for second in 31...60 { live.add(sample(Double(second), [.distance: 3]), from: watch, segments: segments) }
-        for second in 100...110 { live.add(sample(Double(second), [.distance: 3]), from: watch, segments: segments) }
+        for second in 31...60 {
+            live.addSample(sample(Double(second), [.distance: 3]), from: watch, segments: segments)
+        }
+        for second in 100...110 {
+            live.addSample(sample(Double(second), [.distance: 3]), from: watch, segments: segments)
+        }
         #expect(snapshot(live, state).lapDistance == 30 * 3 - 1.5 + 33)
         #expect(snapshot(live, state).lapSeconds == 29.5 + 10)
         #expect(live.lap(1, of: state)?.duration == 30.5)
@@ -98,8 +102,8 @@ import Testing
                 while live.lapEnds.count < ends.count, item.time! > ends[live.lapEnds.count] {
                     isFollowing = live.follow(laps: Array(ends.prefix(live.lapEnds.count + 1))) && isFollowing
                 }
-                live.add(item, from: watch, segments: segments)
-                if isSecond { live.add(streams[strap]![index], from: strap, segments: segments) }
+                live.addSample(item, from: watch, segments: segments)
+                if isSecond { live.addSample(streams[strap]![index], from: strap, segments: segments) }
             }
             if !live.follow(laps: ends) || Bool.random(using: &random) || !live.isExact {
                 live = LiveMetrics(streams: streams, segments: segments, rules: LiveRules(), laps: ends, now: now)
@@ -128,7 +132,7 @@ import Testing
             }
             let summary = CountedItems(streams: [watch: stream], segments: segments).summary(laps: [], units: .metric)
             var live = LiveMetrics()
-            for item in stream { live.add(item, from: watch, segments: segments) }
+            for item in stream { live.addSample(item, from: watch, segments: segments) }
             let again = LiveMetrics(
                 streams: [watch: stream, strap: [sample(0, [.power: 1])]], segments: segments, rules: LiveRules(),
                 now: now)
@@ -146,10 +150,10 @@ import Testing
         let open = [segment(0, nil)]
         var live = LiveMetrics()
         for second in [0, 1, 2, 3, 10, 11] {
-            live.add(sample(Double(second), [.speed: 2]), from: watch, segments: open)
+            live.addSample(sample(Double(second), [.speed: 2]), from: watch, segments: open)
         }
         #expect(snapshot(live, state(open)).distance == 14.0)
-        live.add(sample(12, [.speed: 2, .distance: 40]), from: watch, segments: open)
+        live.addSample(sample(12, [.speed: 2, .distance: 40]), from: watch, segments: open)
         #expect(snapshot(live, state(open)).distance == 40)
     }
 
@@ -157,7 +161,7 @@ import Testing
         let open = [segment(0, nil)]
         var live = LiveMetrics(LiveRules(activity: .swimming, poolLength: 25))
         for length in 1...4 {
-            live.add(sample(Double(length) * 60, [.poolLengths: 1]), from: watch, segments: open)
+            live.addSample(sample(Double(length) * 60, [.poolLengths: 1]), from: watch, segments: open)
         }
         let shown = snapshot(live, state(open, .swimming))
         #expect(shown.distance == 100)

@@ -21,7 +21,7 @@ import Testing
             for quantity in Quantity.allCases { last[quantity] = quantity.isDelta ? 1 : quantity.range.upperBound }
             stream.append(last)
             var live = LiveMetrics()
-            for sample in stream { live.add(sample, from: device, segments: segments) }
+            for sample in stream { live.addSample(sample, from: device, segments: segments) }
             let items = CountedItems(streams: [device: stream], segments: segments)
             for quantity in [Quantity.distance, .activeEnergy, .steps] {
                 #expect(close(live.total(quantity), items.cumulative(quantity)?.total))
@@ -37,10 +37,10 @@ import Testing
     @Test func `a value is unknown when it is 15 seconds older than the newest item`() {
         var live = LiveMetrics()
         let segments = [segment(0, nil)]
-        live.add(sample(0, [.heartRate: 120]), from: Device("strap")!, segments: segments)
-        live.add(sample(15, [.power: 200]), from: Device("watch")!, segments: segments)
+        live.addSample(sample(0, [.heartRate: 120]), from: Device("strap")!, segments: segments)
+        live.addSample(sample(15, [.power: 200]), from: Device("watch")!, segments: segments)
         #expect(live.latest(.heartRate) == 120)
-        live.add(sample(16, [.power: 200]), from: Device("watch")!, segments: segments)
+        live.addSample(sample(16, [.power: 200]), from: Device("watch")!, segments: segments)
         #expect(live.latest(.heartRate) == nil)
         #expect(live.latest(.power) == 200)
         #expect(live.maximum(.heartRate) == 120)
@@ -50,7 +50,7 @@ import Testing
         var live = LiveMetrics()
         for second in 1...30 {
             for name in ["watch-1", "phone-1"] {
-                live.add(sample(Double(second), [.distance: 3]), from: Device(name)!, segments: [segment(0, nil)])
+                live.addSample(sample(Double(second), [.distance: 3]), from: Device(name)!, segments: [segment(0, nil)])
             }
         }
         #expect(live.total(.distance) == 90)
@@ -65,7 +65,7 @@ import Testing
             for second in 1...seconds {
                 var item = sample(Double(second), [.distance: meters])
                 item[.speed] = speed
-                live.add(item, from: Device("watch")!, segments: session.segments)
+                live.addSample(item, from: Device("watch")!, segments: session.segments)
             }
             return live.snapshot(session.state(revision: 1), revision: 2, count: seconds, isSilent: isSilent)
         }
@@ -86,7 +86,8 @@ import Testing
             key: SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!),
             start: SessionStart(activity: .running, countdown: 0), at: year2026, now: year2026)
         let shown = (0...10).map { second in
-            live.add(sample(Double(second), [.speed: Double(second)]), from: Device("pod")!, segments: session.segments)
+            live.addSample(
+                sample(Double(second), [.speed: Double(second)]), from: Device("pod")!, segments: session.segments)
             return live.snapshot(session.state(revision: 1), revision: 2, count: 1, isSilent: false).displaySpeed
         }
         #expect(shown == [0, 0, 0, 0, 0, 5, 5, 5, 5, 5, 10])

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SummaryPropertyTests {
     @Test func `any arrival gives the same bytes`() throws {
         var random = SeededRandom()
-        for _ in 0..<40 {
+        for _ in 0..<Tier.runs(12, nightly: 40) {
             let segments = random.segments()
             let streams = random.streams(around: segments)
             let laps = [segments[0].end!]

@@ -187,10 +187,10 @@ import Testing
 
     private func add(_ event: Event, to fold: inout EnergyFold) {
         switch event {
-        case .heartRate(let value, let start, let end): fold.add(heartRate: value, from: start, to: end)
-        case .meters(let value, let start, let end): fold.add(meters: value, from: start, to: end)
-        case .climb(let value, let start, let end): fold.add(climb: value, from: start, to: end)
-        case .measured(let value, let end): fold.add(measured: value, at: end)
+        case .heartRate(let value, let start, let end): fold.addHeartRate(value, from: start, to: end)
+        case .meters(let value, let start, let end): fold.addMeters(value, from: start, to: end)
+        case .climb(let value, let start, let end): fold.addClimb(value, from: start, to: end)
+        case .measured(let value, let end): fold.addMeasuredEnergy(value, at: end)
         }
     }
 

@@ -103,7 +103,7 @@ import Testing
         #expect(abs(result.splits.compactMap(\.ascent).reduce(0, +) - 125) < 0.01)
         let watch = Device("watch-1")!
         var live = LiveMetrics()
-        live.add(items, from: watch, segments: segments, now: year2026)
+        live.addItems(items, from: watch, segments: segments, now: year2026)
         let session = Session(
             key: SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!),
             start: SessionStart(activity: .running, countdown: 0), at: year2026, now: year2026)
@@ -129,7 +129,7 @@ import Testing
                 start: SessionStart(activity: .running, countdown: 0), at: year2026, now: year2026)
             var live = LiveMetrics()
             for (index, item) in items.enumerated() {
-                live.add(item, from: watch, segments: segments)
+                live.addSample(item, from: watch, segments: segments)
                 let snapshot = live.snapshot(session.state(revision: 1), revision: 1, count: 1, isSilent: false)
                 let result = summary(["watch-1": Array(items[...index])], segments)
                 #expect(live.isExact && snapshot.ascent == result.ascent, "seed \(random.seed)")

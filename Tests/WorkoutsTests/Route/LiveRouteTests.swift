@@ -73,7 +73,7 @@ import Testing
             while !rest.isEmpty {
                 let batch = rest.prefix(.random(in: 1...40, using: &random))
                 rest = rest.dropFirst(batch.count)
-                live.add(Array(batch), from: watch, segments: segments, now: now)
+                live.addItems(Array(batch), from: watch, segments: segments, now: now)
                 #expect(live.isExact)
                 // A restarted service folds its stored items.
                 guard Int.random(in: 0..<10, using: &random) == 0 else { continue }
@@ -106,7 +106,7 @@ import Testing
             {
                 let start = next[device, default: 0]
                 let end = min(start + .random(in: 1...200, using: &random), streams[device]!.count)
-                live.add(Array(streams[device]![start..<end]), from: device, segments: segments, now: now)
+                live.addItems(Array(streams[device]![start..<end]), from: device, segments: segments, now: now)
                 next[device] = end
                 if !live.isExact, Bool.random(using: &random) {
                     live = fold(
@@ -126,7 +126,7 @@ import Testing
         var way = random.way(seconds: 300, speed: 3)
         for second in way.indices { way[second][.altitude] = 500 + 0.15 * Double(second) }
         var live = LiveRoute(activity: .running, environment: .outdoor)
-        live.add(way, from: watch, segments: open, now: now)
+        live.addItems(way, from: watch, segments: open, now: now)
         let shown = snapshot(live, open)
         #expect(abs(try #require(shown.grade) - 0.05) < 0.02)
         #expect(abs(try #require(shown.maximumSpeed) - 3) < 0.5)
@@ -139,9 +139,9 @@ import Testing
         var random = SeededRandom()
         let way = random.way(seconds: 100, speed: 3)
         var live = LiveRoute(activity: .running, environment: .outdoor)
-        live.add(Array(way[..<50]) + Array(way[51...]), from: watch, segments: [segment(0, nil)], now: now)
+        live.addItems(Array(way[..<50]) + Array(way[51...]), from: watch, segments: [segment(0, nil)], now: now)
         #expect(live.isExact)
-        live.add([way[50]], from: watch, segments: [segment(0, nil)], now: now)
+        live.addItems([way[50]], from: watch, segments: [segment(0, nil)], now: now)
         #expect(!live.isExact)
     }
 
@@ -152,7 +152,7 @@ import Testing
         func live(_ parts: [(Device, Range<Int>)]) -> LiveRoute {
             var live = LiveRoute(activity: .running, environment: .outdoor)
             for (device, range) in parts {
-                for location in way[range] { live.add([location], from: device, segments: open, now: now) }
+                for location in way[range] { live.addItems([location], from: device, segments: open, now: now) }
             }
             return live
         }
@@ -160,7 +160,7 @@ import Testing
         #expect(!live([(phone, 0..<10), (watch, 10..<11)]).isExact)
         #expect(!live([(watch, 0..<100), (phone, 100..<120)]).isExact)
         var after = fold([watch: Array(way[..<100]), phone: way], open)
-        after.add([way[199]], from: phone, segments: open, now: now)
+        after.addItems([way[199]], from: phone, segments: open, now: now)
         #expect(snapshot(after, open).distance! > 199 * 3 * 0.98)
     }
 
@@ -170,7 +170,7 @@ import Testing
         for index in way.indices { way[index][.altitude] = 100 + Double(index) / 10 }
         let open = [segment(0, nil)]
         var live = LiveRoute(activity: .running, environment: .outdoor)
-        live.add(way, from: watch, segments: open, now: now)
+        live.addItems(way, from: watch, segments: open, now: now)
         let shown = snapshot(live, open)
         #expect(shown.newest == way[99].time)
         #expect(shown.latitude == way[99].latitude && shown.longitude == way[99].longitude)
@@ -180,7 +180,7 @@ import Testing
         #expect(shown.polyline.count == 1)
         let silent = snapshot(live, open, isSilent: true)
         #expect(silent.speed == nil && silent.altitude == nil && silent.latitude == shown.latitude)
-        live.add([Location(time: year2026 + 115)], from: watch, segments: open, now: now)
+        live.addItems([Location(time: year2026 + 115)], from: watch, segments: open, now: now)
         #expect(snapshot(live, open).speed == nil)
     }
 
@@ -189,14 +189,14 @@ import Testing
         var way = random.way(seconds: 100, speed: 3)
         way[99].displace(by: 2_000, towards: 0)
         var live = LiveRoute(activity: .running, environment: .outdoor)
-        live.add(way, from: watch, segments: [segment(0, nil)], now: now)
+        live.addItems(way, from: watch, segments: [segment(0, nil)], now: now)
         #expect(snapshot(live, [segment(0, nil)]).latitude == way[98].latitude)
     }
 
     @Test func `an indoor session has a count of items and no route`() {
         var random = SeededRandom()
         var live = LiveRoute(activity: .running, environment: .indoor)
-        live.add(random.way(seconds: 100, speed: 3), from: watch, segments: [segment(0, nil)], now: now)
+        live.addItems(random.way(seconds: 100, speed: 3), from: watch, segments: [segment(0, nil)], now: now)
         var expected = RouteSnapshot(user: User("anna")!, revision: 2)
         expected.newest = year2026 + 99
         expected.count = 100
@@ -209,10 +209,10 @@ import Testing
         let open = [segment(0, nil)]
         let clock = year2026 + 100
         var live = LiveRoute(activity: .running, environment: .outdoor)
-        live.add(way, from: watch, segments: open, now: clock)
+        live.addItems(way, from: watch, segments: open, now: clock)
         var ahead = way[99]
         ahead.time = year2026 + 50_000
-        live.add([ahead], from: phone, segments: open, now: clock)
+        live.addItems([ahead], from: phone, segments: open, now: clock)
         #expect(!live.isExact)
         #expect(live.newest == way[99].time)
         let refolded = LiveRoute(
@@ -228,7 +228,7 @@ import Testing
         let segments = (0..<720).map { segment(Double($0) * 120, Double($0) * 120 + 100) }
         let way = random.way(seconds: 86_400, speed: 3, noise: 5, memory: 0.95)
         for start in stride(from: 0, to: way.count, by: 600) {
-            live.add(Array(way[start..<start + 600]), from: watch, segments: segments, now: now)
+            live.addItems(Array(way[start..<start + 600]), from: watch, segments: segments, now: now)
             let polyline = snapshot(live, segments).polyline
             #expect(try JSONEncoder().encode(polyline).count <= LiveRoute.polylineLimit)
         }

@@ -16,7 +16,7 @@ struct PoleTests {
             streams: [watch: fixes], segments: segments, activity: .running, environment: .outdoor)
         #expect(try #require(counted.summary().distance) < 1_000)
         var live = LiveRoute(activity: .running, environment: .outdoor)
-        live.add(fixes, from: watch, segments: segments, now: start + Double(count))
+        live.addItems(fixes, from: watch, segments: segments, now: start + Double(count))
         #expect(live.newest == fixes.last?.time)
     }
 }

@@ -40,7 +40,7 @@ import Testing
             let tolerance = distance / 1_000 + 5 * Double(segments.count)
             #expect(abs(try #require(summary.distance) - distance) <= tolerance)
             var live = LiveRoute(activity: .running, environment: .outdoor)
-            live.add(locations, from: Device("watch")!, segments: segments, now: year2026 + 10_000)
+            live.addItems(locations, from: Device("watch")!, segments: segments, now: year2026 + 10_000)
             let session = Session(
                 key: SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!),
                 start: SessionStart(activity: .running, countdown: 0), at: year2026, now: year2026)

@@ -7,10 +7,10 @@ import Testing
 @Suite struct RunCurveTests {
     @Test func `points are at least 5 s apart, and the newest always counts`() {
         var curve = RunCurve()
-        for second in 0...100 { curve.add(Double(second), Double(second) * 3) }
+        for second in 0...100 { curve.addPoint(Double(second), Double(second) * 3) }
         #expect(curve.points.count == 21)
         #expect(zip(curve.points.all, curve.points.all.dropFirst()).allSatisfy { $1.time - $0.time >= 5_000_000 })
-        curve.add(102, 306)
+        curve.addPoint(102, 306)
         #expect(curve.duration == 102)
         #expect(curve.distance == 306)
         #expect(curve.metres(at: 50) == 150)
@@ -19,8 +19,8 @@ import Testing
 
     @Test func `a curve is linear between points and stands at its end`() {
         var curve = RunCurve()
-        curve.add(10, 20)
-        curve.add(20, 60)
+        curve.addPoint(10, 20)
+        curve.addPoint(20, 60)
         #expect(curve.metres(at: 5) == 10)
         #expect(curve.metres(at: 15) == 40)
         #expect(curve.metres(at: 1_000) == 60)
@@ -33,18 +33,18 @@ import Testing
 
     @Test func `where the time shrinks later points go`() {
         var curve = RunCurve()
-        for second in stride(from: 0.0, through: 100, by: 5) { curve.add(second, second * 3) }
-        curve.add(52, 160)
+        for second in stride(from: 0.0, through: 100, by: 5) { curve.addPoint(second, second * 3) }
+        curve.addPoint(52, 160)
         #expect(curve.duration == 52)
         #expect(curve.metres(at: 50) == 150)
-        curve.add(57, 175)
+        curve.addPoint(57, 175)
         #expect(curve.metres(at: 57) == 175)
     }
 
     @Test func `where the distance shrinks earlier points with more metres go`() {
         var curve = RunCurve()
-        for second in stride(from: 0.0, through: 100, by: 5) { curve.add(second, second * 3) }
-        curve.add(101, 250)
+        for second in stride(from: 0.0, through: 100, by: 5) { curve.addPoint(second, second * 3) }
+        curve.addPoint(101, 250)
         #expect(curve.distance == 250)
         #expect(curve.points.last.map { $0.time } == 101_000_000)
         #expect(zip(curve.points.all, curve.points.all.dropFirst()).allSatisfy { $0.metres <= $1.metres })
@@ -52,17 +52,17 @@ import Testing
 
     @Test func `a pause is a corner that no later point replaces`() {
         var curve = RunCurve()
-        curve.add(10, 30)
-        curve.add(12, 36, isCorner: true)
-        curve.add(14, 36)
-        curve.add(16, 36)
+        curve.addPoint(10, 30)
+        curve.addPoint(12, 36, isCorner: true)
+        curve.addPoint(14, 36)
+        curve.addPoint(16, 36)
         #expect(curve.metres(at: 12) == 36)
         #expect(curve.seconds(to: 36) == 12)
     }
 
     @Test func `a run of a week keeps the bound`() {
         var curve = RunCurve()
-        for second in stride(from: 0.0, through: 604_800, by: 4) { curve.add(second, second * 2) }
+        for second in stride(from: 0.0, through: 604_800, by: 4) { curve.addPoint(second, second * 2) }
         #expect(curve.points.count <= RunCurve.limit)
         #expect(abs(curve.metres(at: 300_000) - 600_000) < 0.01)
         #expect(curve.distance == 1_209_600)
@@ -71,8 +71,8 @@ import Testing
     @Test func `numbers that no runner reaches are dropped`() {
         var curve = RunCurve()
         for value in [Double.nan, .infinity, -1, 1e12] {
-            curve.add(value, 10)
-            curve.add(10, value)
+            curve.addPoint(value, 10)
+            curve.addPoint(10, value)
         }
         #expect(curve.duration == 0)
     }
@@ -94,7 +94,7 @@ import Testing
         let pacer = try JSONDecoder().decode(RunCurve.self, from: JSONEncoder().encode(RunCurve(pace: 300)))
         #expect(abs(pacer.metres(at: 300) - 1_000) < 1e-9)
         var hour = RunCurve()
-        for second in 0...3_600 { hour.add(Double(second), Double(second) * 2.9) }
+        for second in 0...3_600 { hour.addPoint(Double(second), Double(second) * 2.9) }
         #expect(try JSONEncoder().encode(hour).count < 6_000)
     }
 
@@ -180,7 +180,7 @@ extension SeededRandom {
             let step = Double.random(in: 0.5...20, using: &self)
             seconds += step
             if Int.random(in: 0..<8, using: &self) > 0 { metres += step * Double.random(in: 0...5, using: &self) }
-            curve.add(seconds, metres, isCorner: Int.random(in: 0..<20, using: &self) == 0)
+            curve.addPoint(seconds, metres, isCorner: Int.random(in: 0..<20, using: &self) == 0)
         }
         return curve
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct RunGapTests {
     private func steady(_ speed: Double, _ seconds: Double) -> RunCurve {
         var curve = RunCurve()
-        for second in stride(from: 0, through: seconds, by: 5) { curve.add(second, second * speed) }
+        for second in stride(from: 0, through: seconds, by: 5) { curve.addPoint(second, second * speed) }
         return curve
     }
 
@@ -23,7 +23,7 @@ import Testing
 
     @Test func `the gap to a runner who stood still is no quotient of distance and speed`() {
         var theirs = steady(3, 300)
-        theirs.add(400, 900)
+        theirs.addPoint(400, 900)
         let gap = RunGap(from: steady(2, 400), to: theirs, at: 400)
         #expect(gap.meters == 100)
         #expect(abs(gap.seconds - (400 - 800 / 3.0)) < 0.002)

@@ -15,7 +15,7 @@ import Testing
 
     private func curve(_ speed: Double, _ seconds: Double) -> RunCurve {
         var curve = RunCurve()
-        for second in stride(from: 0, through: seconds, by: 5) { curve.add(second, second * speed) }
+        for second in stride(from: 0, through: seconds, by: 5) { curve.addPoint(second, second * speed) }
         return curve
     }
 

@@ -10,7 +10,7 @@ import Workouts
 @testable import Streams
 
 /// Viewers request chunks on a topic of the viewed user.
-struct ViewerTests {
+struct StreamViewerTests {
     private func request(_ script: Script, viewer: String = "anna", _ fields: String? = nil) -> MQTTMessage {
         let fields = fields ?? #""type":"chunks","session":"\#(script.key.session)""#
         let topic = Topic.user(script.key.user, .viewerRequest(User(viewer)!))

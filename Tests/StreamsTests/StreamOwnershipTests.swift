@@ -12,7 +12,7 @@ import Workouts
 
 /// Shards move between replicas. A former owner keeps, writes and publishes nothing, and a new one announces
 /// everything.
-struct OwnershipTests {
+struct StreamOwnershipTests {
     private typealias Replica = StreamReplica<SampleWork>
 
     private static let start = 1_700_000_000.0
@@ -226,37 +226,5 @@ struct OwnershipTests {
         try await owner.owner.deliver([script.chunkRequest])
         #expect(Set(results(try await owner.owner.tick())).count == 3)
         #expect(try sent.acks(script.key, "watch-1").isEmpty)
-    }
-
-    @Test func `summaries and series do not depend on moves of shards`() async throws {
-        var random = SeededRandom()
-        var jobCount = 0
-        for round in 0..<15 {
-            let workouts = (0..<3).map { _ in
-                var streams: [String: [Sample]] = [:]
-                for device in ["watch-1", "strap-1"].prefix(Int.random(in: 1...2, using: &random)) {
-                    streams[device] = (0..<Int.random(in: 100...500, using: &random)).map { second in
-                        var sample = Sample(time: Timestamp(seconds: Self.start + Double(second)))
-                        sample[.heartRate] = Double(Int.random(in: 90...180, using: &random))
-                        sample[.distance] = Double(Int.random(in: 0...5, using: &random))
-                        return sample
-                    }
-                }
-                return HandoverStorm<SampleWork>.Workout(Script(start: Self.start), streams, segments)
-            }
-            let skew = Double.random(in: -20...20, using: &random)
-            func storm(_ bounds: StreamBounds = StreamBounds()) async throws -> HandoverStorm<SampleWork> {
-                try await HandoverStorm(workouts, start: clock.now, skew: skew, bounds: bounds) { $0.batch($1, $2, $3) }
-            }
-            // In two of three rounds most folds and summaries are jobs.
-            var bounds = StreamBounds()
-            if round % 3 > 0 { bounds.manyItems = Int.random(in: 0...200, using: &random) }
-            var (quiet, stormy) = (try await storm(), try await storm(bounds))
-            let expected = try await quiet.runQuietly()
-            #expect(try await stormy.run(&random) == expected, "seed \(random.seed), round \(round)")
-            #expect(stormy.violations == [], "seed \(random.seed), round \(round)")
-            jobCount += stormy.jobCount
-        }
-        #expect(jobCount > 15)
     }
 }

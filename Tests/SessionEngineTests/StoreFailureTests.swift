@@ -7,80 +7,9 @@ import Workouts
 
 @testable import SessionEngine
 
-/// Crashes of the engine at every point between receiving a command and replying.
-struct CrashTests {
+/// A disk that refuses writes, and records that are corrupt.
+struct StoreFailureTests {
     private static let start = 1_700_000_000.0
-
-    /// The point in a batch at which the engine crashes.
-    private enum Death: CaseIterable {
-        case never
-        case beforeCommit
-        /// After this number of sent messages; the reply is the last.
-        case afterCommit, afterFirstMessage, afterSecondMessage
-    }
-
-    /// Random commands of one session: a start, pauses, resumes and laps, many of them refused, and an end.
-    private func commands(_ random: inout SeededRandom) -> [Command] {
-        var time = Self.start
-        let client = Client("watch-1")!
-        let begin = SessionAction.start(SessionStart(activity: .running, countdown: 0))
-        let later: [SessionAction] = [.pause, .resume, .lap, .lap, .pause, .resume, .lap]
-        let middle = (0..<Int.random(in: 3...12, using: &random)).map { _ in later.randomElement(using: &random)! }
-        return ([begin] + middle + [.end(streams: [:])]).map { action in
-            time += Double(Int.random(in: 0...9, using: &random))
-            return Command(
-                id: CommandID(UUID()), client: client, at: Timestamp(seconds: time), action: action)
-        }
-    }
-
-    @Test func `no acknowledged command is lost and none is applied twice`() async throws {
-        var random = SeededRandom()
-        for _ in 0..<25 {
-            let commands = commands(&random)
-            let key = SessionKey(User("demo")!, SessionID(UUID()))
-            let calm = try await run(commands, key) { _ in .never }
-            let stormy = try await run(commands, key) { attempt in
-                attempt < 3 ? Death.allCases.randomElement(using: &random)! : .never
-            }
-            #expect(stormy.session == calm.session, "seed \(random.seed)")
-            #expect(stormy.outcomes == calm.outcomes, "seed \(random.seed)")
-        }
-    }
-
-    /// Repeats each command until its reply. A crashed engine starts again on its store.
-    private func run(
-        _ commands: [Command], _ key: SessionKey, dying: (Int) -> Death
-    ) async throws -> (session: Session?, outcomes: [String]) {
-        let folder = try TemporaryFolder()
-        let clock = ManualClock(now: Timestamp(seconds: Self.start + 200))
-        var engine: Engine? = try await Engine(folder, clock: clock)
-        var outcomes: [String] = []
-        for command in commands {
-            let message = Topic.session(key, .command).message(JSONCoding.encode(command))
-            for attempt in 0... {
-                let death = dying(attempt)
-                switch death {
-                case .never: break
-                case .beforeCommit: engine?.store.refuse(true)
-                case .afterCommit: engine?.bus.limit(to: 0)
-                case .afterFirstMessage: engine?.bus.limit(to: 1)
-                case .afterSecondMessage: engine?.bus.limit(to: 2)
-                }
-                clock.advance(by: .milliseconds(1))
-                let sent = try await engine?.deliver([message]) ?? []
-                if death != .never {
-                    // The lock of the store ends with the process.
-                    engine = nil
-                    engine = try await Engine(folder, clock: clock)
-                }
-                if let reply = sent.replies.first(where: { $0.id == command.id }) {
-                    outcomes.append(reply.error?.code ?? "ok")
-                    break
-                }
-            }
-        }
-        return (engine?.session(key), outcomes)
-    }
 
     @Test func `while writes fail the session continues in memory, and the reply waits`() async throws {
         let folder = try TemporaryFolder()

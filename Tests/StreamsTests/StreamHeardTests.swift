@@ -8,7 +8,7 @@ import Workouts
 @testable import MetricsAggregator
 @testable import Streams
 
-@Suite struct HeardTests {
+@Suite struct StreamHeardTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_000))
     private let script = Script()

@@ -90,7 +90,7 @@ struct UnreadableTrackTests {
         script.state.status = .saving
         var machine = StreamMachine<SampleWork>(StreamBounds())
         let clock = ManualClock(now: Timestamp(seconds: 1_700_001_000))
-        machine.receive(script.state, now: clock.moment)
+        machine.receiveState(script.state, now: clock.moment)
         machine.replaceRoute(
             StoredRoute(revision: 1, chunks: 1, slot: .first, totals: RouteSummary()), of: script.key,
             now: clock.moment)

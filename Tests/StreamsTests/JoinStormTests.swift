@@ -133,7 +133,7 @@ struct JoinStormTests {
         async throws
     {
         var random = SeededRandom()
-        for round in 0..<25 {
+        for round in 0..<Tier.runs(8, nightly: 25) {
             let plan = Plan(&random)
             let announces = Bool.random(using: &random)
             let expected = try await calm(plan, announces: announces)

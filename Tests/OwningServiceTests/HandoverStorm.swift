@@ -1,20 +1,22 @@
 import Bus
 import Foundation
-package import MQTT
+import MQTT
 import ServiceKit
-package import Streams
-package import Workouts
+import TestSupport
+import Workouts
+
+@testable import Streams
 
 /// Two replicas of a service that owns streams, while shards move between them and their store fails at random.
 ///
 /// Devices send unacknowledged items again, and a broker keeps retained messages.
-package struct HandoverStorm<Work: StreamWork> {
-    package struct Workout {
-        package var script: Script
-        package let streams: [String: [Work.Item]]
-        package let segments: [Segment]
+struct HandoverStorm<Work: StreamWork> {
+    struct Workout {
+        var script: Script
+        let streams: [String: [Work.Item]]
+        let segments: [Segment]
 
-        package init(_ script: Script, _ streams: [String: [Work.Item]], _ segments: [Segment]) {
+        init(_ script: Script, _ streams: [String: [Work.Item]], _ segments: [Segment]) {
             self.script = script
             self.streams = streams
             self.segments = segments
@@ -22,19 +24,19 @@ package struct HandoverStorm<Work: StreamWork> {
     }
 
     /// The message with a device's consecutive items.
-    package typealias Batch = (Script, String, Int, [Work.Item]) -> MQTTMessage
+    typealias Batch = (Script, String, Int, [Work.Item]) -> MQTTMessage
 
     /// Violations found by an observer of the broker.
-    package private(set) var violations: [String] = []
+    private(set) var violations: [String] = []
     /// The number of jobs that ran.
-    package private(set) var jobCount = 0
+    private(set) var jobCount = 0
     private var workouts: [Workout]
     private let batch: Batch
     private let bounds: StreamBounds
     private let clocks: [ManualClock]
     private let database = MemoryDatabase()
     private var replicas: [StreamReplica<Work>] = []
-    private var retained: [String: MQTTMessage] = [:]
+    private var broker = BrokerModel()
     /// The last chunks, by topic.
     private var chunks: [String: MQTTMessage] = [:]
     /// The number of acknowledged items of each device, by the topic of its acknowledgements.
@@ -42,7 +44,7 @@ package struct HandoverStorm<Work: StreamWork> {
     private var ended: Set<SessionKey> = []
 
     /// - Parameter bounds: with a lower limit of many items, jobs run late and in any order.
-    package init(
+    init(
         _ workouts: [Workout], start: Timestamp, skew: Double, bounds: StreamBounds = StreamBounds(),
         batch: @escaping Batch
     ) async throws {
@@ -82,10 +84,10 @@ package struct HandoverStorm<Work: StreamWork> {
                 if !owns || [Work.kind.live, Work.kind.heard, Work.kind.summary].contains(topic) {
                     violations.append("\(message.topic) cleared, by its owner: \(owns)")
                 }
-            } else if let former = retained[message.topic], Self.revision(message) < Self.revision(former) {
+            } else if let former = broker[message.topic], Self.revision(message) < Self.revision(former) {
                 violations.append("\(message.topic): \(Self.revision(former)) to \(Self.revision(message))")
             }
-            retained[message.topic] = message.payload.isEmpty ? nil : message
+            broker.publish(message)
         }
     }
 
@@ -101,14 +103,11 @@ package struct HandoverStorm<Work: StreamWork> {
     private mutating func gain(_ shards: Set<Shard>, _ replica: Int) async throws {
         let states = workouts.filter { shards.contains($0.script.key.session.shard) }.map(
             \.script.stateMessage)
-        let summaries = retained.values.filter { message in
+        let summaries = broker.retained.filter { message in
             guard case .session(let key, let topic)? = Topic(message.topic) else { return false }
             return topic == Work.kind.summary && shards.contains(key.session.shard)
         }
-        try take(
-            try await replicas[replica].gain(
-                shards, retained: states + summaries.sorted { $0.topic < $1.topic }),
-            from: replica)
+        try take(try await replicas[replica].gain(shards, retained: states + summaries), from: replica)
     }
 
     private mutating func tick(_ replica: Int) async throws {
@@ -194,7 +193,7 @@ package struct HandoverStorm<Work: StreamWork> {
     }
 
     /// Runs until all items are acknowledged and returns the summaries and chunks without revisions and states.
-    package mutating func run(_ random: inout SeededRandom) async throws -> [String] {
+    mutating func run(_ random: inout SeededRandom) async throws -> [String] {
         for workout in workouts {
             for replica in replicas.indices {
                 try await deliver([workout.script.stateMessage], to: replica)
@@ -231,7 +230,7 @@ package struct HandoverStorm<Work: StreamWork> {
     }
 
     /// The same without faults, on one replica.
-    package mutating func runQuietly() async throws -> [String] {
+    mutating func runQuietly() async throws -> [String] {
         for index in workouts.indices {
             try await deliver([workouts[index].script.stateMessage], to: 0)
             for (device, items) in workouts[index].streams {
@@ -276,7 +275,7 @@ package struct HandoverStorm<Work: StreamWork> {
     private func results() throws -> [String] {
         try workouts.flatMap { workout -> [String] in
             let key = workout.script.key
-            guard let summary = retained[Topic.session(key, Work.kind.summary).name] else {
+            guard let summary = broker[.session(key, Work.kind.summary)] else {
                 return ["\(key): none"]
             }
             let report = try JSONCoding.decode(Report.self, from: summary.payload)

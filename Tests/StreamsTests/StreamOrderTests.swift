@@ -9,7 +9,7 @@ import Workouts
 @testable import Streams
 
 /// Rule 3: any order, duplication, batching and crash gives the same bytes.
-struct AnyOrderTests {
+struct StreamOrderTests {
     private static let start = 1_700_000_000.0
 
     /// A session of up to three devices with pauses and gaps.
@@ -19,7 +19,7 @@ struct AnyOrderTests {
         let segments: [Segment]
 
         init(_ random: inout SeededRandom) {
-            script = Script(start: AnyOrderTests.start)
+            script = Script(start: StreamOrderTests.start)
             let length = Int.random(in: 60...300, using: &random)
             var bounds = (0..<2 * Int.random(in: 1...3, using: &random)).map { _ in
                 Int.random(in: 0...length, using: &random)
@@ -27,8 +27,8 @@ struct AnyOrderTests {
             bounds.sort()
             segments = stride(from: 0, to: bounds.count, by: 2).map { index in
                 Segment(
-                    start: Timestamp(seconds: AnyOrderTests.start + Double(bounds[index])),
-                    end: Timestamp(seconds: AnyOrderTests.start + Double(bounds[index + 1])))
+                    start: Timestamp(seconds: StreamOrderTests.start + Double(bounds[index])),
+                    end: Timestamp(seconds: StreamOrderTests.start + Double(bounds[index + 1])))
             }
             var streams: [String: [Sample]] = [:]
             for device in ["watch-1", "strap-1", "phone-1"].prefix(Int.random(in: 1...3, using: &random)) {
@@ -36,7 +36,8 @@ struct AnyOrderTests {
                 streams[device] = (0...length).filter { !silence.contains($0) || $0 % 40 < 10 }.map { second in
                     var sample = Sample(
                         time: Timestamp(
-                            seconds: AnyOrderTests.start + Double(second) + Double.random(in: 0..<1, using: &random)))
+                            seconds: StreamOrderTests.start + Double(second) + Double.random(in: 0..<1, using: &random))
+                    )
                     for quantity in [Quantity.heartRate, .distance, .activeEnergy, .speed, .steps] {
                         guard Int.random(in: 0..<4, using: &random) > 0 else { continue }
                         sample[quantity] = Double.random(in: quantity.range, using: &random).rounded()
@@ -153,7 +154,7 @@ struct AnyOrderTests {
 
     @Test func `any order, duplication, batching and crash gives the same summary and series`() async throws {
         var random = SeededRandom()
-        for round in 0..<20 {
+        for round in 0..<Tier.runs(8, nightly: 20) {
             let workout = Workout(&random)
             let expected = try await calm(workout, &random)
             let actual = try await stormy(workout, &random)

@@ -12,7 +12,7 @@ import Workouts
 @testable import Streams
 
 /// Processes killed around the time when items move from the journal into chunks.
-@Suite struct KillTests {
+@Suite struct StreamKillTests {
     @Test func `metrics-aggregator killed while items are due has the results of one that never was`() async throws {
         let check = try Check<SampleWork>(SeededRandom())
         for kill in check.kills {

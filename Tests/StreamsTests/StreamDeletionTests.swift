@@ -10,7 +10,7 @@ import Workouts
 @testable import Streams
 
 /// Deleted and canceled sessions, and the expiry of retained topics.
-struct DeletionTests {
+struct StreamDeletionTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_100))
     private var script = Script()

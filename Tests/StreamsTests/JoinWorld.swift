@@ -49,7 +49,7 @@ struct JoinWorld {
             builder?.runsJobs = !holdsJobs
         }
     }
-    private var retained: [String: MQTTMessage] = [:]
+    private var broker = BrokerModel()
     private var queues: [Role: [MQTTMessage]] = [:]
     private let folder: TemporaryFolder
 
@@ -63,7 +63,7 @@ struct JoinWorld {
     mutating func publish(_ messages: [MQTTMessage]) {
         log += messages
         for message in messages {
-            if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : message }
+            broker.publish(message)
             guard case .session(_, let topic)? = Topic(message.topic) else { continue }
             for role in Role.allCases where isOnline(role) && role.reads(topic) {
                 queues[role, default: []].append(message)
@@ -75,7 +75,7 @@ struct JoinWorld {
     mutating func restore(_ message: MQTTMessage) { publish([message]) }
 
     /// Loses all retained messages.
-    mutating func forget() { retained = [:] }
+    mutating func forget() { broker.forgetAll() }
 
     /// Drops queued messages.
     mutating func lose(_ role: Role, where isLost: (SessionTopic) -> Bool) {
@@ -134,7 +134,7 @@ struct JoinWorld {
         case .aggregator: aggregator = try await Aggregator(folder, clock: clock, bounds: bounds)
         case .builder: builder = try await StreamOwner<RouteWork>(folder, clock: clock, bounds: bounds)
         }
-        queues[role] = retained.values.filter { message in
+        queues[role] = broker.retained.filter { message in
             guard case .session(_, let topic)? = Topic(message.topic) else { return false }
             return role.reads(topic)
         }.sorted { ($0.topic.hasSuffix("state") ? 0 : 1, $0.topic) < ($1.topic.hasSuffix("state") ? 0 : 1, $1.topic) }
@@ -215,13 +215,13 @@ struct JoinWorld {
     // MARK: Results
 
     func report() throws -> MetricsReport? {
-        try retained[Topic.session(script.key, .summaryMetrics).name].map {
+        try broker[.session(script.key, .summaryMetrics)].map {
             try JSONCoding.decode(MetricsReport.self, from: $0.payload)
         }
     }
 
     func routeReport() throws -> RouteReport? {
-        try retained[Topic.session(script.key, .summaryRoute).name].map {
+        try broker[.session(script.key, .summaryRoute)].map {
             try JSONCoding.decode(RouteReport.self, from: $0.payload)
         }
     }
