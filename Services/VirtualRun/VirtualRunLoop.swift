@@ -148,7 +148,7 @@ struct VirtualRunLoop {
     private mutating func receiveMessage(_ incoming: RunMessage, _ now: Moment) {
         let message = incoming.message
         guard let topic = incoming.topic else {
-            let rejection = Rejection(badTopic: message.topic, requests: true, owns: outbox.owns)
+            let rejection = Rejection(badTopic: message.topic, owns: outbox.owns)
             if let rejection { reject(message, rejection, now) }
             return
         }

@@ -1,8 +1,8 @@
 package import Bus
 package import MQTT
 
-/// The model of a broker that all tests share: what it retains, and which subscriptions a message matches. Tests differ in
-/// when and to whom they deliver.
+/// The model of a broker for tests that deliver messages: what it retains, and which subscriptions a message matches. Tests
+/// differ in when and to whom they deliver.
 package struct BrokerModel: Sendable {
     private var messages: [String: MQTTMessage] = [:]
 

@@ -93,12 +93,14 @@ struct ComposePortTests {
             ["python3", "-m", "http.server", "8883", "--bind", "127.0.0.1"], log: compose.folder.file("holder.log"))
         defer { holder?.end(SIGKILL) }
         try #require(await eventually { LoopbackSocket.accepts(port: 8883) })
-        let refused = try ComposeSystem(compose, ["--listen", "127.0.0.1", "--tls-port", "8883"])
+        let refused = try ComposeSystem(
+            compose, ["--listen", "127.0.0.1", "--tls-port", "8883"], environment: ["PORT_OFFSET=0"])
         #expect(await refused.process.finish() == 1)
         #expect(refused.output.contains("port 8883 of 127.0.0.1 is in use; choose another --tls-port"))
         try FileManager.default.removeItem(atPath: compose.folder.file("up.log"))
 
-        let system = try await ComposeSystem.run(compose, ["--listen", "127.0.0.1"])
+        let system = try await ComposeSystem.run(
+            compose, ["--listen", "127.0.0.1"], environment: ["PORT_OFFSET=0"])
         defer { system.process.end(SIGTERM) }
         let port = try #require(try system.url("mqtts").split(separator: ":").last.flatMap { UInt16($0) })
         #expect(port > 8883)

@@ -197,7 +197,7 @@ struct VirtualRunAccessTests {
             }
             // A viewer reads the sessions of its user, and nothing of the run.
             let seen = world.viewer.live.union(world.viewer.retained)
-            #expect(seen.contains { $0.hasSuffix("/metrics") } && !seen.contains { $0.contains("/virtual-run/") })
+            #expect(seen.contains { $0.hasSuffix("/metrics") } && !seen.contains { $0.contains("/run") })
         }
     }
 }

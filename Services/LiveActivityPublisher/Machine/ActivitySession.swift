@@ -53,7 +53,7 @@ struct ActivitySession: Equatable, Sendable {
         }
     }
 
-    /// By the engine's clock.
+    /// When the state was published, by the engine's clock.
     var changedAt: Timestamp { Timestamp(seconds: Double(revision) / 1_000) }
 }
 

@@ -7,9 +7,6 @@ import Workouts
 
 /// A user's saved plans and history.
 extension ControlService {
-    /// Seconds between repetitions of a request.
-    private static let requestInterval = 5.0
-
     func save(_ plan: PlanID, _ definition: WorkoutDefinition, unchangedSince time: Timestamp?) async throws {
         var base: SavedPlans.Version?
         if let time {
@@ -69,13 +66,12 @@ extension ControlService {
     private func send(_ action: UserRequest.Action) async throws -> Reply {
         let client = context.client
         let request = UserRequest(id: CommandID(UUID()), client: client, action: action)
-        var sentAt: Moment?
-        var isConnected = false
+        var repeated = RepeatedRequest()
         return try await follow([], missing: nil, requestingAfter: EngineLink.settlingTime) { event, _ in
             let now = context.clock.moment
             switch event {
-            case .connected: (isConnected, sentAt) = (true, nil)
-            case .disconnected: isConnected = false
+            case .connected: repeated.connect()
+            case .disconnected: repeated.disconnect()
             case .message(let message):
                 let reply = try JSONCoding.decode(Reply.self, from: message.payload)
                 guard reply.id == request.id else { return nil }
@@ -83,8 +79,7 @@ extension ControlService {
                 return reply
             case .tick, .stop: break
             }
-            if isConnected, sentAt.map({ now.seconds(since: $0) >= Self.requestInterval }) ?? true {
-                sentAt = now
+            if repeated.takeTurn(now) {
                 await context.send([Topic.user(user, .request).message(JSONCoding.encode(request))])
             }
             return nil

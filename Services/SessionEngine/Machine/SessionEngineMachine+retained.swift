@@ -56,8 +56,7 @@ extension SessionEngineMachine {
     }
 
     private func isLive(_ key: SessionKey) -> Bool {
-        guard let session = entries[key]?.record.session else { return false }
-        return session.isUnfinished || session.statusName == .saving
+        entries[key].map { !$0.record.session.statusName.isSettled } ?? false
     }
 
     /// Handles a revision of `state` on the bus.

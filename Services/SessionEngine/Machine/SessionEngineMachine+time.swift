@@ -81,7 +81,7 @@ extension SessionEngineMachine {
 
     /// Summaries of an ended session must be of its newest state, and its record follows them.
     func reviseEnd(_ entry: inout Entry, _ now: Moment) {
-        guard [.saving, .completed].contains(entry.record.session.statusName) else { return }
+        guard entry.record.session.statusName.isEnded else { return }
         entry.record.endRevision = entry.record.revision
         if entry.record.isRevised { entry.reviseBy = now + Self.lateQuiet }
     }

@@ -141,16 +141,13 @@ struct WeatherFetcherMachine {
         let key = state.key
         guard state.revision >= entries[key]?.stateRevision ?? 0 else { return [] }
         change(key) { $0.stateRevision = state.revision }
-        switch state.status {
-        case .preparing, .active, .paused, .suspended: return resume(state, now)
-        case .saving, .completed, .canceled: return end(key, isFinal: state.status != .canceled)
-        case .deleted:
-            positions[key] = nil
-            leave(key)
-            guard let entry = entries[key] else { return [] }
-            store(nil, key)
-            return entry.record.reading == nil ? [.erase(key)] : [.erase(key), .clear(key)]
-        }
+        if state.status.isUnfinished { return resume(state, now) }
+        guard state.status == .deleted else { return end(key, isFinal: state.status.isEnded) }
+        positions[key] = nil
+        leave(key)
+        guard let entry = entries[key] else { return [] }
+        store(nil, key)
+        return entry.record.reading == nil ? [.erase(key)] : [.erase(key), .clear(key)]
     }
 
     /// The retained state was cleared: the session is over.

@@ -30,7 +30,7 @@ package struct CurrentSession: Codable, Equatable, Sendable {
         details = state.map {
             Details(
                 status: $0.status, activity: $0.activity, name: $0.name, symbol: $0.symbol, startedAt: $0.startedAt,
-                offersResume: [.active, .paused, .suspended].contains($0.status),
+                offersResume: $0.status.isUnderWay,
                 progress: plan.map { Progress(done: $0.progress.done, total: $0.progress.total) })
         }
     }

@@ -117,10 +117,9 @@ extension Playback {
             ? state?.endReason == Session.CancelReason.expired.rawValue : notFoundCount >= Self.notFoundLimit
     }
 
-    /// Whether a refused command means nothing, because the session has ended. A start, `discard` or `recover` does.
+    /// Whether the refusal of a command can be ignored: the session has ended, and the command is about one in progress.
     private func isMoot(_ command: Command) -> Bool {
-        let kind = command.action.kind
-        return isEnded && state?.allows(kind) != true && ![.start, .discard, .recover].contains(kind)
+        isEnded && ![.start, .end, .discard, .recover].contains(command.action.kind)
     }
 
     var isEnded: Bool { state?.status.isEnded ?? false }

@@ -39,7 +39,7 @@ extension Session {
         session.endCountdown(by: at)
         if case .deleted = status { throw .sessionNotFound }
         guard let planned else { throw .noPlan }
-        guard isUnfinished, session.statusName != .preparing else {
+        guard session.statusName.isUnderWay else {
             throw .invalidState(
                 "the plan cannot change while the session is \(statusName.rawValue); allowed: active, paused, suspended"
             )

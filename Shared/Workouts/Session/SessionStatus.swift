@@ -2,13 +2,16 @@
 package enum SessionStatus: String, Codable, CaseIterable, Sendable {
     case preparing, active, paused, suspended, saving, completed, canceled, deleted
 
-    /// Whether the session is in progress and can be ended.
+    /// Whether the session has neither ended nor been canceled.
     package var isUnfinished: Bool {
         switch self {
         case .preparing, .active, .paused, .suspended: true
         case .saving, .completed, .canceled, .deleted: false
         }
     }
+
+    /// Whether the session has begun and can be ended or resumed.
+    package var isUnderWay: Bool { isUnfinished && self != .preparing }
 
     /// Whether the clock is stopped, and `resume` starts it again.
     package var isStopped: Bool { self == .paused || self == .suspended }
@@ -60,7 +63,8 @@ extension Session {
     /// The commands that change the session now: those of its status, of its plan and below its limits. An `end` after
     /// the first is accepted too, and adds the streams of another device.
     ///
-    /// A command that is allowed can be refused for its fields, such as an unknown item of the plan.
+    /// The engine can refuse an allowed command for its fields, such as an unknown item of the plan, and after thousands of
+    /// commands.
     package var allowed: [SessionAction.Kind] {
         let status = statusName
         return SessionAction.Kind.allCases.filter { kind in

@@ -218,6 +218,20 @@ import Workouts
         #expect(try commands(playback.takeOutgoing(now)).map(\.action.name) == ["resume"])
     }
 
+    @Test func `an end refused after the session's end stops the playback`() throws {
+        var playback = playback()
+        _ = playback.takeDue(now)
+        try started(&playback)
+        var command = try #require(try commands(playback.takeOutgoing(now)).first)
+        _ = playback.receiveMessage(try state { try $0.apply(.end(streams: [:]), at: start + 2) }, now)
+        while command.action.name != "end" {
+            _ = playback.receiveMessage(reply(command, .invalidState("over")), now)
+            command = try #require(try commands(playback.takeOutgoing(now)).first)
+        }
+        let refusal = Refusal.invalidCommand("a session has at most 64 streams")
+        #expect(playback.receiveMessage(reply(command, refusal), now) == .fail(.refused(command.action, refusal)))
+    }
+
     @Test func `a refused repetition of an accepted end is not noted again`() throws {
         var playback = playback()
         _ = playback.takeDue(now)

@@ -177,7 +177,7 @@ private func totals(_ revision: Int64, start: Double = 0, zone: String? = nil, d
     }
 }
 
-struct ErasureTests {
+struct HistoryErasureTests {
     @Test func `the deletion of everything removes the user's presses from the store`() async throws {
         try await Site.run { site in
             let records = site.parts.records

@@ -322,8 +322,8 @@ function drawPress() {
   set("toggle", (allows("pause") || isStopped) && !isBusy);
   set("lap", allows("lap") && !isBusy);
   // People pause before they end, so that a touch in motion ends nothing.
-  set("end", isStopped && allows("end") && !isBusy);
-  setText(byID("end-reason"), !isStopped && allows("end") ? "Pause first" : "");
+  set("end", !allows("pause") && allows("end") && !isBusy);
+  setText(byID("end-reason"), allows("pause") && allows("end") ? "Pause first" : "");
   set("suspend", allows("suspend") && !isBusy);
   for (const id of ["discard", "discard-confirm", "end-confirm", "cancel-start"]) set(id, !isBusy);
   const toggle = byID("toggle");

@@ -9,7 +9,7 @@ import Workouts
     .serialized,
     .disabled(if: IndependentReader.isMissing, "PYTHON names no interpreter that has fitdecode"),
     .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))
-struct RecordingTests {
+struct ReplayedRecordingTests {
     @Test(.timeLimit(.minutes(60)), arguments: [("run-5km", 1.0), ("ride-39km-with-pauses", 2.0), ("walk-700m", 1.0)])
     func `a replayed recording becomes a workout with its own totals`(
         name: String, tolerance: Double

@@ -10,7 +10,7 @@ import Workouts
 @testable import WeatherFetcher
 
 /// The retained weather during failures of broker, disk and process.
-@Suite(.timeLimit(.minutes(60))) struct RetainedTests {
+@Suite(.timeLimit(.minutes(60))) struct WeatherRetainedTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock()
     private var fetcher: Fetcher

@@ -10,7 +10,7 @@ import Workouts
 @testable import Exporter
 
 /// The running service with an export folder.
-@Suite(.timeLimit(.minutes(60))) struct ServiceTests {
+@Suite(.timeLimit(.minutes(60))) struct ExporterServiceTests {
     private let folder: TemporaryFolder
 
     init() throws {

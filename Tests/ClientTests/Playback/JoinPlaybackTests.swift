@@ -10,7 +10,7 @@ import Workouts
 @testable import Client
 
 /// A device that joins the session of another device.
-@Suite struct JoinTests {
+@Suite struct JoinPlaybackTests {
     private let start = Timestamp(seconds: 1_700_000_000)
     private let now = Moment(Timestamp(seconds: 1_800_000_000))
     private let client = Client("device-1")!

@@ -9,7 +9,7 @@ import Workouts
 @testable import WeatherFetcher
 
 /// The running service, with a provider on loopback.
-@Suite(.timeLimit(.minutes(60))) struct ServiceTests {
+@Suite(.timeLimit(.minutes(60))) struct FetcherServiceTests {
     private let folder: TemporaryFolder
 
     init() throws {

@@ -8,7 +8,7 @@ import Workouts
 
 /// The server loses a session while its device is offline.
 @Suite(.serialized, .timeLimit(.minutes(60)))
-struct NotSyncedTests {
+struct NotSyncedSessionTests {
     @Test func `a workout without its session is logged whole under a new one`() async throws {
         let installation = try await Installation()
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-@Suite(.timeLimit(.minutes(60))) struct MachineTests {
+@Suite(.timeLimit(.minutes(60))) struct WeatherMachineTests {
     private let start = Timestamp(seconds: 1_735_689_600)
     private var random = SeededRandom(seed: 1)
 

@@ -12,7 +12,7 @@ import Workouts
 @Suite(
     .serialized, .timeLimit(.minutes(60)),
     .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
-struct ServiceTests {
+struct PublisherServiceTests {
     private let folder: TemporaryFolder
 
     init() throws {

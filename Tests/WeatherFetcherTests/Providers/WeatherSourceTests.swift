@@ -8,7 +8,7 @@ import Workouts
 @testable import WeatherFetcher
 
 /// Each provider's protocol, against a server that follows the providers' documentation.
-@Suite(.timeLimit(.minutes(60))) struct SourceTests {
+@Suite(.timeLimit(.minutes(60))) struct WeatherSourceTests {
     private static let cell = WeatherCell(Place(la: 52.5163, lo: -13.3777))
     /// 2025-01-01T00:00:00Z, as on a manual clock.
     private static let time = Timestamp(seconds: 1_735_689_600)

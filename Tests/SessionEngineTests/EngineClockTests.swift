@@ -7,7 +7,7 @@ import Workouts
 @testable import SessionEngine
 
 /// Sessions use event time, and the service's work uses its own clock.
-struct ClockTests {
+struct EngineClockTests {
     private var solo = SoloMachine()
     /// 12 May 2013, more than ten years earlier.
     private let past = -331_000_000.0

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-@Suite(.timeLimit(.minutes(60))) struct TokenTests {
+@Suite(.timeLimit(.minutes(60))) struct ProviderTokenTests {
     private let clock = ManualClock()
     private let token: ProviderToken
     private let key = ES256PrivateKey()

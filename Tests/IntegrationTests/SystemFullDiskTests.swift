@@ -5,7 +5,7 @@ import Testing
 import Workouts
 
 /// Services on a real disk that is full for a while. Two of them keep 32 MiB in reserve.
-struct FullDiskTests {
+struct SystemFullDiskTests {
     @Test(.timeLimit(.minutes(60)))
     func `while the disk is full nothing is acknowledged, and later everything is stored`() async throws {
         let folder = try TemporaryFolder()

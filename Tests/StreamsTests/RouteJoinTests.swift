@@ -9,7 +9,7 @@ import Workouts
 @testable import Streams
 
 /// One service joins: metrics-aggregator takes in the route and the profile.
-struct JoinTests {
+struct RouteJoinTests {
     private static let locations = StreamName(.locations, Device("watch-1")!)
     private let items = JoinItems()
 

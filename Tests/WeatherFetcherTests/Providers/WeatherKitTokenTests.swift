@@ -4,7 +4,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-@Suite(.timeLimit(.minutes(60))) struct TokenTests {
+@Suite(.timeLimit(.minutes(60))) struct WeatherKitTokenTests {
     private let now = Timestamp(seconds: 1_735_689_600)
 
     @Test func `openssl verifies a token with the header and claims that Apple requires`() async throws {

@@ -6,7 +6,7 @@ import Workouts
 
 /// An XML recording, played through the whole system. Python's ElementTree provides the expected values.
 @Suite(.serialized, .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))
-struct TrackRecordingTests {
+struct ReplayedTrackTests {
     @Test(.timeLimit(.minutes(60)))
     func `run-8km without distance gets nearly the same from its positions`() async throws {
         let file = try #require(recordings).appending(path: "run-8km.gpx").path(percentEncoded: false)

@@ -11,7 +11,7 @@ import Workouts
 @testable import Streams
 
 /// Items go to the journal and from there into chunks. Results never depend on where they are.
-struct JournalTests {
+struct StreamJournalTests {
     private typealias Replica = StreamReplica<SampleWork>
 
     private static let start = 1_700_000_000.0

@@ -5,7 +5,7 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-struct PayloadTests {
+struct PushPayloadTests {
     private let attributes = ActivityAttributes(
         symbol: "figure.run", workoutActivityType: 37, workoutName: "Outdoor Running")
     private let now = APNsWorld.now

@@ -6,7 +6,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-struct ValueTests {
+struct WeatherValueTests {
     @Test(arguments: [
         (52.5163, 13.3777, "52.52", "13.38"), (0, 0, "0.00", "0.00"), (-0.004, -0.006, "0.00", "-0.01"),
         (-33.8688, 151.2093, "-33.87", "151.21"), (90, 180, "90.00", "-180.00"), (-90, -180, "-90.00", "-180.00"),
