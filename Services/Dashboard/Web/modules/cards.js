@@ -36,8 +36,7 @@ export function receive(people, name, {user, session, payload}, now) {
   /** @type {Record<string, Card>} */
   const next = {...people.sessions, [session]: {...card, shown: receiveSession(card.shown, name, payload, now)}};
   for (const [id, {shown}] of Object.entries(next)) {
-    if (!isUnfinished(shown.state) && (shown.state?.revision ?? now * 1000) < now * 1000 - lifetime)
-      delete next[id];
+    if (!isUnfinished(shown.state) && (shown.state?.revision ?? now * 1000) < now * 1000 - lifetime) delete next[id];
   }
   return {...people, sessions: next};
 }

@@ -306,7 +306,8 @@ async function drawRoute(route) {
  *
  * @param {string} type
  */
-const allows = (type) => (shown.state ? shown.state.allowed ?? [] : (main.dataset.allowed ?? "").split(" ")).includes(type);
+const allows = (type) =>
+  (shown.state ? shown.state.allowed ?? [] : (main.dataset.allowed ?? "").split(" ")).includes(type);
 
 function drawPress() {
   if (!presses) return;
@@ -350,8 +351,7 @@ const asksCoach = ({type, fields}) =>
   type === "adjustDifficulty" || (type === "swapExercise" && fields.alternative === undefined);
 
 if (presses) {
-  byID("toggle").addEventListener(
-    "click", () => press(allows("resume") ? "resume" : "pause"));
+  byID("toggle").addEventListener("click", () => press(allows("resume") ? "resume" : "pause"));
   byID("lap").addEventListener("click", () => press("lap"));
   for (const id of ["end", "finish"]) byID(id).addEventListener("click", () => dialog("end-dialog").showModal());
   byID("end-confirm").addEventListener("click", () => closeFor("end-dialog", () => press("end")));
