@@ -8,7 +8,7 @@ import Workouts
 final class DeviceStream<Item: StreamItem> where Item.Field: PayloadField {
     let device: Device
     let ackTopic: String
-    /// Its name in the store.
+    /// The stream's name in the store.
     let name: String
     var stream: ItemStream<Item>
     /// The oldest item that only the journal has, and its commit in the ``JournalLedger``.

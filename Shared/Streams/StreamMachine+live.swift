@@ -11,9 +11,9 @@ struct LiveNews<Work: StreamWork> {
     /// Where a session is in the interval between its live messages.
     enum Turn {
         case idle
-        /// In ``due``.
+        /// The session is in ``due``.
         case due
-        /// In ``resting`` since its last message.
+        /// The session is in ``resting`` since its last message.
         case resting(hasNews: Bool)
     }
 

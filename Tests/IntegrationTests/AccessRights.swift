@@ -66,6 +66,8 @@ struct AccessRights {
             .virtualRunRequest, .virtualRun(run), .partners(run), .partnerPositions(run), .virtualRunAnnouncements(run),
             .virtualRunPeople, .notificationsRegister,
         ]
+        precondition(Set(sessionTopics.map(\.kind)) == Set(SessionTopic.Kind.allCases), "a topic is missing")
+        precondition(Set(userTopics.map(\.kind)) == Set(UserTopic.Kind.allCases), "a topic is missing")
         let services = Party.services.map(\.rawValue)
         return users.flatMap { user in
             let key = SessionKey(user, SessionID(UUID()))

@@ -5,7 +5,7 @@ import Workouts
 struct AlertPayload: Equatable, Sendable {
     var title: String
     var body: String
-    /// For the app.
+    /// The app opens this run.
     var run: RunID
     var kind: RunAlert.Kind
 

@@ -27,7 +27,7 @@ struct EngineLink {
     private var connectedAt: Moment?
     /// The first reply on this connection.
     private var repliedAt: Moment?
-    /// Since the connect or the last reply.
+    /// The requests since the connect or the last reply.
     private var repeated = RepeatedRequest()
 
     /// - Parameter delay: seconds from a connect to the first request.

@@ -186,7 +186,7 @@ extension SessionRecord {
         "\(user)/\(text(place.at))/\(place.session)"
     }
 
-    /// In the order of time.
+    /// The keys sort by time.
     static func dueKey(_ time: Timestamp, _ key: SessionKey) -> String { "\(text(time))/\(key)" }
 
     /// The session of a ``dueKey(_:_:)``.

@@ -30,12 +30,13 @@ package enum TopicFilter {
 
     /// A user topic of every user.
     package static func users(_ topic: UserTopic) -> MQTTSubscription {
-        MQTTSubscription(filter: Topic.name(Topic.users, "+", topic.levels), qos: .atLeastOnce)
+        MQTTSubscription(filter: Topic.name(Topic.users, "+", topic.levels), qos: topic.qos)
     }
 
     /// The requests of all viewers of every user.
     package static let viewerRequests = MQTTSubscription(
-        filter: Topic.name(Topic.users, "+", UserTopic.Kind.viewerRequest.rawValue), qos: .atLeastOnce)
+        filter: Topic.name(Topic.users, "+", UserTopic.Kind.viewerRequest.rawValue),
+        qos: UserTopic.Kind.viewerRequest.row.qos)
 
     /// The presence of every process of a service, by the executable's name.
     package static func presence(of service: String) -> MQTTSubscription {
@@ -54,7 +55,7 @@ package enum TopicFilter {
     package static func virtualRuns(of user: User? = nil) -> MQTTSubscription {
         MQTTSubscription(
             filter: Topic.name(Topic.users, user?.description ?? "+", UserTopic.Kind.virtualRun.rawValue),
-            qos: .atLeastOnce)
+            qos: UserTopic.Kind.virtualRun.row.qos)
     }
 
     /// The live metrics of all sessions of a user.
@@ -69,7 +70,7 @@ package enum TopicFilter {
 
     /// The other runners of all virtual runs of every user.
     package static let partners = MQTTSubscription(
-        filter: Topic.name(Topic.users, "+", UserTopic.Kind.partners.rawValue), qos: .atMostOnce)
+        filter: Topic.name(Topic.users, "+", UserTopic.Kind.partners.rawValue), qos: UserTopic.Kind.partners.row.qos)
 
     /// A topic with any last level: `…/series/+`.
     package static func anyLast(_ topic: Topic) -> MQTTSubscription {

@@ -6,7 +6,7 @@ struct PostgresLeasePlan: Equatable {
         let id: Int64
         /// Whether it sent a beat lately. A hung member counts for no share.
         let isRecent: Bool
-        /// That of its program.
+        /// The version of the store's format that the replica's program writes.
         var version = 1
         /// Whether others may end it.
         var isExpired = false

@@ -19,9 +19,9 @@ package enum RunClock: String, Codable, CaseIterable, Sendable {
 
 /// How the runners of a virtual run begin.
 package enum RunStart: String, Codable, Sendable {
-    /// All at the same time.
+    /// All runners begin at the same time.
     case together
-    /// Each at a time of their own.
+    /// Each runner begins at any time until the run ends.
     case rolling
 }
 

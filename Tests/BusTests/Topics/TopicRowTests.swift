@@ -70,6 +70,9 @@ struct TopicRowTests {
         #expect(try list("shown") == kinds(user) { $0.row.isForViewers })
         #expect(try list("hidden_of_session") == kinds(session) { !$0.row.isForViewers })
         #expect(try list("of_session") == kinds(session) { $0.row.senders.contains(.user) })
+        // A device's acknowledgements are below its items.
+        let ofDevice = try list("of_device").map { $0.hasSuffix("/#") ? $0.dropLast() + "+" : $0 }
+        #expect(try Set(ofDevice) == list("of_session"))
         #expect(try list("of_user") == kinds(user) { $0.row.senders.contains(.user) })
     }
 
