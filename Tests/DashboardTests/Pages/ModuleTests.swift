@@ -63,6 +63,7 @@ struct ModuleTests {
         ],
         "logging out": ["logout.js"],
         "plans": ["plans.js"],
+        "the bus": ["bus.js", "mqtt.js", "requests.js"],
         "the operator": ["operator.js"],
         "a virtual run": [
             "ask.js", "notices.js", "people.js", "run.js", "run-lanes.js", "run-map.js", "run-results.js", "speech.js",
