@@ -21,7 +21,6 @@ let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package
 let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -30,6 +29,8 @@ let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioHTTPTypesHTTP1 = Target.Dependency.product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -71,7 +72,6 @@ let package = Package(
         .executable(name: "live-activity-publisher", targets: ["LiveActivityPublisher"]),
         .executable(name: "exporter", targets: ["Exporter"]),
         .executable(name: "virtual-run", targets: ["VirtualRun"]),
-        .executable(name: "websocket-gateway", targets: ["WebSocketGateway"]),
         .executable(name: "dashboard", targets: ["Dashboard"]),
         .executable(name: "device", targets: ["Device"]),
         .executable(name: "pacebus", targets: ["Pacebus"]),
@@ -87,10 +87,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
-        .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
@@ -148,12 +148,11 @@ let package = Package(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
         service("Exporter", ["Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
         service("VirtualRun", ["CMalloc", "Client", "Storage"]),
-        service("WebSocketGateway", [nioCore, nioHTTP1, nioPosix, nioWebSocket]),
         service(
             "Dashboard",
             [
-                "Client", "Storage", asyncAlgorithms, crypto, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2,
-                mustache, nioCore, nioSSL, nioTLS, orderedCollections,
+                collections, crypto, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, nioCore, nioHTTP1,
+                nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioSSL, nioTLS, nioWebSocket,
             ],
             exclude: ["Web"]),
         service("Device", ["Client", "Formats"]),
@@ -202,13 +201,10 @@ let package = Package(
                 asyncHTTPClient, lifecycle, logging,
             ]),
         tests(
-            "WebSocketGateway",
-            ["WebSocketGateway", "ServiceKit", argumentParser, nioCore, nioEmbedded, nioWebSocket]),
-        tests(
             "Dashboard",
             [
-                "Dashboard", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser, crypto, httpTypes,
-                hummingbird, hummingbirdCore, lifecycle, logging, mustache, nioCore, nioEmbedded, nioTLS,
+                "Dashboard", "Bus", "MQTT", "ServiceKit", "Workouts", argumentParser, crypto, httpTypes, hummingbird,
+                hummingbirdCore, lifecycle, logging, nioCore, nioEmbedded, nioHTTPTypes, nioTLS, nioWebSocket,
             ],
             exclude: ["browser", "modules"]),
         tests("Device", ["Device", "Bus", "Client", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser]),
@@ -218,8 +214,8 @@ let package = Package(
         tests(
             "OwningService",
             [
-                "Bus", "Dashboard", "Exporter", "Formats", "LiveActivityPublisher", "MetricsAggregator", "MQTT",
-                "RouteBuilder", "ServiceKit", "SessionEngine", "Storage", "Streams", "VirtualRun", "WeatherFetcher",
+                "Bus", "Exporter", "Formats", "LiveActivityPublisher", "MetricsAggregator", "MQTT", "RouteBuilder",
+                "ServiceKit", "SessionEngine", "Storage", "Streams", "VirtualRun", "WeatherFetcher",
                 "Workouts",
             ]),
         tests(
@@ -227,11 +223,11 @@ let package = Package(
             [
                 "Bus", "Client", "Dashboard", "Device", "Exporter", "FIT", "Formats", "MetricsAggregator", "MQTT",
                 "RouteBuilder",
-                "ServiceKit", "SessionEngine", "Storage", "Streams", "WeatherFetcher", "WebSocketGateway", "Workouts",
+                "ServiceKit", "SessionEngine", "Storage", "Streams", "WeatherFetcher", "Workouts",
                 lifecycle, logging,
             ],
             exclude: [
-                "broker_plugin.py", "coach_page.py", "container.py", "dashboard_page.py", "faults",
+                "broker_plugin.py", "coach_page.py", "container.py", "dashboard_bus.py", "dashboard_page.py",
                 "kubernetes_check.py",
                 "readme_page.py", "websocket_client.py",
             ]),

@@ -3,6 +3,8 @@
 
 operator=_operator
 broker=data/broker
+# The key of the dashboards' login cookies. No account has this name.
+login_key=data/secrets/_login-key
 
 # lock_accounts: blocks other changes of accounts until this shell ends.
 lock_accounts() {
@@ -10,7 +12,7 @@ lock_accounts() {
     flock 8
 }
 
-# prepare_accounts: creates the folders and the accounts every installation has.
+# prepare_accounts: creates the folders, the accounts every installation has, and the key of login cookies.
 prepare_accounts() {
     mkdir -p "$broker" data/secrets
     : >>"$broker/passwords"
@@ -18,9 +20,16 @@ prepare_accounts() {
     local account
     for account in "$operator" "${services[@]/#/_}"; do need_account "$account"; done
     if [[ ${COACH-} == on ]]; then need_account _coach; fi
+    if [[ ! -s $login_key ]]; then
+        random_hex 32 >"$login_key.new"
+        mv "$login_key.new" "$login_key"
+    fi
 }
 
-new_password() { od -An -tx1 -N24 /dev/urandom | tr -d ' \n'; }
+new_password() { random_hex 24; }
+
+# random_hex BYTES: prints as many random bytes.
+random_hex() { od -An -tx1 -N"$1" /dev/urandom | tr -d ' \n'; }
 
 # change_accounts COMMAND…: replaces the password file in one step by what COMMAND makes of its copy, $changed. The
 # broker reads the new file at the next login, or within a second.

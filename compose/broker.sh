@@ -63,7 +63,7 @@ start_broker() {
 launch() {
     case $1 in
         mosquitto*) launch_mosquitto "$1" ;;
-        postgres | haproxy | mqtt-proxy | web-proxy | websocket-gateway) "launch_$1" ;;
+        postgres | haproxy | mqtt-proxy | web-proxy) "launch_$1" ;;
         *) launch_service "$1" ;;
     esac
 }
@@ -142,21 +142,8 @@ take_broker_folder() {
     chown -R mosquitto: "$broker/db"
 }
 
-# start_gateway PORT: starts the WebSocket listener on the first free loopback port from PORT, ${ports[websocket]}.
-start_gateway() {
-    : >"$(new_log websocket-gateway)"
-    choose_port websocket "$1"
-    ports[websocket-gateway]=$(free_port $((9107 + port_offset)))
-    start_listening websocket-gateway websocket websocket-gateway
-}
-
-launch_websocket-gateway() {
-    start websocket-gateway env "MQTT_URL=mqtt://127.0.0.1:${ports[mqtt]}" "WEBSOCKET_PORT=${ports[websocket]}" \
-        "HTTP_PORT=${ports[websocket-gateway]}" "$bin/websocket-gateway" >>data/log/websocket-gateway.log 2>&1
-}
-
-# start_proxy ADDRESS TLS-PORT WSS-PORT: starts HAProxy, which ends TLS on the first free ports of ADDRESS, ${ports[mqtts]} and
-# ${ports[wss]}, and serves its metrics on ${ports[haproxy]}. Waits until it listens.
+# start_proxy ADDRESS PORT: starts HAProxy, which ends TLS on the first free port of ADDRESS from PORT, ${ports[mqtts]}, and
+# serves its metrics on ${ports[haproxy]}. Waits until it listens.
 start_proxy() {
     listen=$1
     mkdir -p data/proxy
@@ -164,16 +151,14 @@ start_proxy() {
     cat data/tls/server.crt data/tls/server.key >data/proxy/server.pem
     : >"$(new_log haproxy)"
     choose_port mqtts "$2" "$1"
-    choose_port wss "$3" "$1"
     ports[haproxy]=$(free_port $((9109 + port_offset)))
-    start_listening haproxy "mqtts@$1" "wss@$1" haproxy
+    start_listening haproxy "mqtts@$1" haproxy
 }
 
 launch_haproxy() {
     proxy_account
-    start haproxy env --chdir data/proxy "MQTT_PORT=${ports[mqtt]}" "WEBSOCKET_PORT=${ports[websocket]}" \
-        "TLS_ADDRESS=$listen" "TLS_PORT=${ports[mqtts]}" "WSS_PORT=${ports[wss]}" "METRICS_PORT=${ports[haproxy]}" \
-        "${account[@]}" haproxy -W -f haproxy.cfg >>data/log/haproxy.log 2>&1
+    start haproxy env --chdir data/proxy "MQTT_PORT=${ports[mqtt]}" "TLS_ADDRESS=$listen" "TLS_PORT=${ports[mqtts]}" \
+        "METRICS_PORT=${ports[haproxy]}" "${account[@]}" haproxy -W -f haproxy.cfg >>data/log/haproxy.log 2>&1
 }
 
 # raise_file_limit: each connection takes a file descriptor, and the usual limit is 1,024.

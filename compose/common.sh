@@ -9,9 +9,12 @@ unset MQTT_URL MQTT_PASSWORD_FILE MQTT_CA_FILE MQTT_CERT_FILE MQTT_KEY_FILE
 
 # The services, as compose.yaml lists them. Each is an executable NAME with the broker account `_NAME`.
 mapfile -t services < <(sed -n 's|^ *MQTT_URL: mqtt://_\(.*\)@broker:1883$|\1|p' compose/compose.yaml)
+# Those of them with a store.
+# shellcheck disable=SC2034
+mapfile -t stored < <(sed -n 's|^ *STORE_URL: sqlite:/data/\(.*\)\.sqlite$|\1|p' compose/compose.yaml)
 # All executables, and the folder compose/build installs them in.
 # shellcheck disable=SC2034
-executables=("${services[@]}" websocket-gateway device pacebus) bin=.build/bin
+executables=("${services[@]}" device pacebus) bin=.build/bin
 
 # The files of data/broker that a backup holds; compose/up writes the others again.
 # shellcheck disable=SC2034

@@ -70,7 +70,7 @@ run_alone() {
 # prepare_roles: prints the statements that give each service a role and a schema, and compose/backup a role that reads all of them.
 prepare_roles() {
     local service
-    for service in "${services[@]}"; do
+    for service in "${stored[@]}"; do
         prepare_role "$service"
         say "CREATE SCHEMA IF NOT EXISTS \"$service\" AUTHORIZATION \"$service\";"
     done

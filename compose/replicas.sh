@@ -1,5 +1,5 @@
-# shellcheck shell=bash disable=SC2154
-# Replicas of services on PostgreSQL: SERVICE, SERVICE-2 and so on. Sourced after services.sh and supervision.sh.
+# shellcheck shell=bash disable=SC2004,SC2034,SC2154
+# Replicas of services: SERVICE, SERVICE-2 and so on. Sourced after broker.sh, services.sh and supervision.sh.
 
 # By service: the number of its replicas, if it was set.
 declare -A replicas=()
@@ -16,8 +16,7 @@ list_processes() {
     if ((${replicas[dashboard]:-1} > 1)); then mapfile -t dashboards < <(printf '%s\n' "${instances[@]}" | grep -E '^dashboard(-[2-9])?$'); fi
     mapfile -t supervised < <(broker_names)
     if ((brokers * partitions > 1)); then supervised+=(mqtt-proxy); fi
-    # shellcheck disable=SC2034
-    supervised+=(${postgres:+postgres} "${instances[@]}" ${dashboards[0]:+web-proxy} websocket-gateway ${listen:+haproxy})
+    supervised+=(${postgres:+postgres} "${instances[@]}" ${dashboards[0]:+web-proxy} ${listen:+haproxy})
 }
 
 # scale_services: starts and stops the replicas that compose/scale asks for.
@@ -51,4 +50,33 @@ scale_services() {
         record_processes
         rm -f "$request"
     done
+}
+
+# prepare_dashboards: chooses a loopback port for each of several, and lets HAProxy have ${ports[web]} with the certificate, if
+# there is one.
+prepare_dashboards() {
+    local name
+    for name in "${dashboards[@]}"; do ports[web-$name]=$(free_port $((ports[web] + 1))); done
+    if ((${#web_settings[@]})); then web_settings=(TRUSTED_PROXY=127.0.0.1 "PUBLIC_URL=$(web_url)"); fi
+}
+
+# start_web_proxy: starts HAProxy on ${ports[web]} and waits until it listens.
+start_web_proxy() {
+    mkdir -p data/proxy
+    if [[ $listen ]]; then cat data/tls/server.crt data/tls/server.key >data/proxy/server.pem; fi
+    : >"$(new_log web-proxy)"
+    ports[web-proxy]=$(free_port $((9111 + port_offset)))
+    start_listening web-proxy "web@$web_address" web-proxy
+}
+
+launch_web-proxy() {
+    local name
+    proxy_account
+    for name in "${dashboards[@]}"; do
+        say "    server $name 127.0.0.1:${ports[web-$name]} port ${ports[$name]}"
+    done >data/proxy/servers
+    sed '/^backend \(ready\|live\)$/r data/proxy/servers' compose/web.cfg >data/proxy/web.cfg
+    start web-proxy env --chdir data/proxy "WEB_ADDRESS=$web_address" "WEB_PORT=${ports[web]}" "PUBLIC_URL=$(web_url)" \
+        "METRICS_PORT=${ports[web-proxy]}" ${listen:+CERTIFICATE=server.pem} "${account[@]}" haproxy -W -f web.cfg \
+        >>data/log/web-proxy.log 2>&1
 }

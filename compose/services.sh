@@ -11,7 +11,8 @@ connect_as() {
     connection=("MQTT_URL=mqtt://$1@$address" "MQTT_PASSWORD_FILE=data/secrets/$1")
 }
 
-# The dashboard's web server: its address, the first port to try, and settings that come before the environment's.
+# The dashboard's web server, also for WebSockets: its address, the first port to try, and settings that come before the
+# environment's.
 web_address=${WEB_HOST:-127.0.0.1}
 first_web_port=${WEB_PORT:-$((8080 + port_offset))}
 web_settings=()
@@ -21,7 +22,7 @@ postgres='' store_servers=''
 # The services' processes.
 instances=("${services[@]}")
 
-# Several dashboards, if there are: the one that owns their records serves, behind HAProxy on ${ports[web]}; the others stand by.
+# Several dashboards, if there are, behind HAProxy on ${ports[web]}.
 dashboards=()
 
 # launch_service NAME: starts it with ${ports[NAME]} as its health port, and a dashboard with its web port. NAME is that of a
@@ -32,17 +33,18 @@ launch_service() {
         say "Port ${ports[$1]} is in use; $1 tries the next"
         ports[$1]=$(free_port $((ports[$1] + 1)))
         if [[ -e data/run/urls ]]; then sed -i "s|^$1 http:.*|$1 http://127.0.0.1:${ports[$1]}|" data/run/urls; fi
+        # It requests the health of dashboards there.
+        if [[ -v ports[web-proxy] ]]; then : >data/run/restart-web-proxy; fi
     fi
     connect_as "_$service"
-    if [[ $postgres ]]; then
+    if [[ $service == dashboard ]]; then
+        settings=("WEB_PORT=${ports[$(web_listener "$1")]}" "LOGIN_KEY_FILE=$login_key" "${web_settings[@]}")
+    elif [[ $postgres ]]; then
         settings=("STORE_URL=postgres://$service@${store_servers:-127.0.0.1:${ports[postgres]}}/pacebus"
-            "STORE_PASSWORD_FILE=$(store_secret "$service")")
-        # One dashboard owns everything.
-        if [[ $service != dashboard ]]; then settings+=(SHARDS=auto); fi
+            "STORE_PASSWORD_FILE=$(store_secret "$service")" SHARDS=auto)
     else
         settings=("STORE_URL=sqlite:./data/$service.sqlite")
     fi
-    if [[ $service == dashboard ]]; then settings+=("WEB_PORT=${ports[$(web_listener "$1")]}" "${web_settings[@]}"); fi
     start "$1" env "${connection[@]}" "HTTP_PORT=${ports[$1]}" "LOG_NAME=$1" "${settings[@]}" "$bin/$service" >>"data/log/$1.log" 2>&1
 }
 

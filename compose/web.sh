@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# The dashboard's templates and assets. Sourced after common.sh.
+# The dashboard's pages and assets. Sourced after common.sh.
 
 # The Debian packages that build_web copies from.
 # shellcheck disable=SC2034
 web_packages=(bootstrap-icons libjs-leaflet)
 
-# build_web FOLDER: replaces FOLDER by templates, assets with a gzipped copy of each, and `version`, a checksum of the assets
-# that is part of their addresses.
+# build_web FOLDER: replaces FOLDER by pages and assets, with a gzipped copy of each, and `version`, a checksum of them all
+# that is part of the assets' addresses.
 build_web() {
     local new=$1.new leaflet=/usr/share/javascript/leaflet file
     rm -rf "$new"
@@ -21,7 +21,16 @@ build_web() {
     cp -L "$leaflet/leaflet.css" "$new/leaflet"
     cp -RL "$leaflet/images" "$new/leaflet"
     if [[ -e Services/Dashboard/Web/icons.txt ]]; then collect_icons >"$new/icons.svg"; fi
+    for file in "$new"/pages/*.html; do
+        [[ $file == */frame.html ]] && continue
+        frame "$new/pages/frame.html" "$file" >"$new/page"
+        # The way back, from all pages but Home.
+        [[ $file == */home.html ]] || sed -i 's/icons\.svg#activity/icons.svg#arrow-left/' "$new/page"
+        mv "$new/page" "$file"
+    done
+    rm "$new/pages/frame.html"
     assets_of "$new" | LC_ALL=C sort | (cd "$new" && xargs sha256sum) | sha256sum | cut -c 1-16 >"$new/version"
+    sed -i "s|{{assets}}|/assets/$(<"$new/version")|g" "$new"/pages/*.html
     for file in $(assets_of "$new"); do
         case $file in *.png) ;; *) gzip -9nk "$new/$file" ;; esac
     done
@@ -39,8 +48,19 @@ small_style_sheet() {
     sed -e '/^ *\/\*[^*]*\*\/$/d' -e 's/^ *//' -e '/^$/d' -e 's/\([:;,{]\) /\1/g' -e 's/ {/{/g' -e 's/;* *}/}/g' "$1"
 }
 
-# assets_of FOLDER: prints the paths of what browsers load.
-assets_of() { (cd "$1" && find . -type f ! -path './templates/*' ! -name version -printf '%P\n'); }
+# frame FRAME PAGE: prints a page in its frame: what it has before its line `<!-- main -->` goes into the head. A whole page
+# stays as it is.
+frame() {
+    grep -q '^<!-- main -->$' "$2" || { cat "$2" && return; }
+    sed -n '1,/^<!-- head -->$/p' "$1" | sed '$d'
+    sed '/^<!-- main -->$/,$d' "$2"
+    sed -n '/^<!-- head -->$/,/^<!-- main -->$/p' "$1" | sed '1d;$d'
+    sed '1,/^<!-- main -->$/d' "$2"
+    sed '1,/^<!-- main -->$/d' "$1"
+}
+
+# assets_of FOLDER: prints the paths of pages and of what they load.
+assets_of() { (cd "$1" && find . -type f ! -name version -printf '%P\n'); }
 
 # collect_icons: prints one image with a symbol for each icon that icons.txt names.
 collect_icons() {

@@ -2,72 +2,113 @@ import Bus
 import Hummingbird
 import HummingbirdCore
 import Logging
+import MQTT
 import ServiceKit
 import ServiceLifecycle
-import Storage
 import Synchronization
+import Workouts
 
-/// Runs the loop on the bus and the web server.
+/// Runs the web server, and reads from the bus which logins have ended.
 struct DashboardService: Service {
-    /// The maximum number of open connections; more wait.
-    private static let connections = 3_000
+    private let context: ServiceContext
+    private let configuration: DashboardConfiguration
+    private let logins: LoginService
+    private let connections: Connections
+    let bus: BusServer
+    private let router: DashboardRouter
+    private let onListening: @Sendable (Int) async -> Void
+    private let isListening = Flag()
+    private let metrics: DashboardMetrics
 
-    let parts: DashboardParts
-    let onListening: @Sendable (Int) async -> Void
-    private let isListening = Listening()
-
-    init(parts: DashboardParts, onListening: @escaping @Sendable (Int) async -> Void) {
-        self.parts = parts
+    /// - Parameters:
+    ///   - check: checks a password; by default by connecting to the broker.
+    ///   - onListening: receives the web server's port once it accepts requests.
+    /// - Throws: if the broker's certificate authorities cannot be read.
+    init(
+        _ context: ServiceContext, _ configuration: DashboardConfiguration,
+        check: (@Sendable (User, Secret) async -> PasswordCheck.Answer)? = nil,
+        onListening: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) throws {
+        let brokers = context.configuration.mqtt
+        metrics = DashboardMetrics(context.metrics)
+        let logins = LoginService(
+            cookies: LoginCookies(keys: configuration.loginKeys, isSecure: configuration.isSecure),
+            clock: context.clock,
+            logger: context.logger, onRefusal: metrics.loginRefused,
+            check: check ?? PasswordCheck(settings: brokers, clock: context.clock).run)
+        let connections = Connections(proxy: configuration.trustedProxy)
+        let own = OwnOrigin(configuration)
+        let bus = try BusServer(
+            logins: logins, connections: connections, metrics: BusMetrics(context.metrics), clock: context.clock,
+            brokers: brokers, origins: configuration.origins, own: { own($0) })
+        logins.whenEnded(bus.close)
+        router = DashboardRouter(
+            logins: logins, files: WebFiles(folder: configuration.webFolder), configuration: configuration,
+            clock: context.clock, connections: connections)
+        self.context = context
+        self.configuration = configuration
+        self.logins = logins
+        self.connections = connections
+        self.bus = bus
         self.onListening = onListening
-        parts.context.readiness.addCheck("web") { [isListening] in isListening.value.load(ordering: .relaxed) }
+        context.readiness.addCheck("web") { [isListening] in isListening.value.load(ordering: .relaxed) }
+        context.readiness.addCheck("logins") { [logins] in logins.isReady }
     }
 
     func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { writing in
-            writing.addTask { try await parts.records.run() }
-            // The last changes are written after the last request.
-            defer { parts.records.stop() }
-            try await work()
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await listen() }
+            tasks.addTask { try await read() }
+            // The first error ends all; waitForAll would wait for the others.
+            for try await _ in tasks {}
         }
-        await parts.context.close(parts.store)
+        await context.bus.flush()
     }
 
-    private func work() async throws {
-        try await withGracefulShutdownHandler {
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { try await serve() }
-                tasks.addTask { try await listen() }
-                tasks.addTask { try await parts.logins.run() }
-                tasks.addTask { try await parts.connections.run(onRefused: parts.logins.refused) }
-                tasks.addTask { try await parts.operators.connection.run(onRefused: parts.logins.refused) }
-                // The first error ends all; waitForAll would wait for the others.
-                for try await _ in tasks {}
+    // MARK: The bus
+
+    private func read() async throws {
+        // Of QoS 1 the broker would retain more than it sends at once.
+        let filters = [TopicFilter.users(.signedOut), TopicFilter.accounts, TopicFilter.presence(of: "session-engine")]
+            .map { MQTTSubscription(filter: $0.filter, qos: .atMostOnce) }
+        var rejections = Rejections(service: "dashboard")
+        var connected = 0
+        try await context.serve(reading: filters) { event in
+            let now = context.clock.moment
+            switch event {
+            case .connected: connected += 1
+            case .subscribed:
+                // A partition that is away confirms at once.
+                if connected >= context.configuration.mqtt.partitions.count { logins.receivedRetained() }
+            case .disconnected: break
+            case nil: logins.tick(now)
+            case .batch(let batch):
+                var messages: [MQTTMessage] = []
+                for message in batch.messages {
+                    do throws(PayloadError) {
+                        try logins.receive(message, now)
+                    } catch {
+                        metrics.rejected(error.reason)
+                        messages += rejections.reject(
+                            message, Rejection(topic: message.topic, error: error), at: now)
+                    }
+                }
+                batch.acknowledge()
+                await context.send(messages)
             }
-        } onGracefulShutdown: {
-            parts.hub.endAll()
         }
     }
 
-    private func serve() async throws {
-        var loop = DashboardLoop(parts)
-        let hub = parts.hub
-        try await parts.context.serve(
-            store: parts.store, subscriptions: { _ in hub.subscriptions + [TopicFilter.accounts] },
-            haveChanged: hub.takeSubscriptionChange, haveBeenGranted: hub.subscriptionChangeGranted,
-            { try await loop.handle($0) })
-    }
+    // MARK: The web
 
     /// - Throws: `SettingError` when the port cannot be opened.
     private func listen() async throws {
-        let configuration = parts.configuration
-        var logger = parts.context.logger
+        var logger = context.logger
         if logger.logLevel == .info { logger.logLevel = .notice }
         let application = Application(
-            router: DashboardRouter.build(parts), server: try configuration.server,
-            configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(Self.connections, logger: logger)),
-            onServerRunning: { [onListening, isListening, log = parts.context.logger] channel in
+            router: router.build(), server: try configuration.server(bus, connections),
+            configuration: ApplicationConfiguration(address: .hostname(configuration.host, port: configuration.port)),
+            onServerRunning: { [onListening, isListening, configuration, log = context.logger] channel in
                 let port = channel.localAddress?.port ?? configuration.port
                 log.info("listening", metadata: [LogKey.address: "\(configuration.host):\(port)"])
                 isListening.value.store(true, ordering: .relaxed)
@@ -84,7 +125,6 @@ struct DashboardService: Service {
     }
 }
 
-/// Whether the web server accepts requests.
-private final class Listening: Sendable {
+private final class Flag: Sendable {
     let value = Atomic(false)
 }

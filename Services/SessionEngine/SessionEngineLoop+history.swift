@@ -14,7 +14,8 @@ extension SessionEngineLoop {
 
     mutating func load(_ shards: Set<Shard>, _ now: Moment) async throws {
         for record in try await store.records(in: SessionRecord.users, shards: shards) {
-            guard let user = User(record.key), let stored: UserRecord = decodeRecord(record, from: SessionRecord.users)
+            guard let user = User(account: record.key),
+                let stored: UserRecord = decodeRecord(record, from: SessionRecord.users)
             else { continue }
             machine.load(stored, of: user)
             if stored.erasing != nil { erasures[user] = Erasure(user) }

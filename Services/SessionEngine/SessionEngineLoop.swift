@@ -154,11 +154,12 @@ struct SessionEngineLoop {
             case .session(let key, let kind) where !outbox.owns(key.user.shard):
                 if kind == .command { pending.add(message, for: key.user.shard, of: key.user, now: now) }
             case .user(let user, let kind) where !outbox.owns(user.shard):
-                if kind == .request { pending.add(message, for: user.shard, of: user, now: now) }
+                if kind == .request || kind == .signOut { pending.add(message, for: user.shard, of: user, now: now) }
             case .session(let key, .command): receiveCommand(message, key, now)
             case .user(let user, .request): receiveRequest(incoming.request, message, user, now)
             case .user(let user, .viewerRequest(let viewer)):
                 receiveViewerRequest(incoming.viewerRequest, message, user, viewer, now)
+            case .user(let user, .signOut): signOut(message, user, now)
             case .presence("route-builder", let instance):
                 try machine.routeBuilders.receive(message, of: instance, now)
             case _ where message.payload.isEmpty: break
@@ -193,6 +194,8 @@ struct SessionEngineLoop {
                 outbox.add(machine.seeProfile(try revision(message), of: user, now: now))
             case .user(let user, .plans):
                 outbox.add(machine.seePlans(try revision(message), of: user, now: now))
+            case .user(let user, .signedOut):
+                outbox.add(machine.seeSignedOut(try revision(message), of: user, now: now))
             case .user(let user, .coachReply):
                 let reply = try JSONCoding.decode(CoachReply.self, from: message.payload)
                 guard let error = reply.validationError else {
@@ -227,6 +230,21 @@ struct SessionEngineLoop {
             if request.action == .deleteEverything, isNew { erasures[user] = Erasure(user) }
         case .failure(let error): refuse(message, error, to: user, now)
         case nil: break
+        }
+    }
+
+    private mutating func signOut(_ message: MQTTMessage, _ user: User, _ now: Moment) {
+        do throws(PayloadError) {
+            let request = try JSONCoding.decode(SignOut.self, from: message.payload)
+            guard requests[user, default: Self.requestLimit].take(now) else {
+                context.limits.reached(UserLimit.requests.name, by: user, at: now)
+                let refusal = UserLimit.requests.refusal(after: 5)
+                let reply = Reply(id: request.id, revision: nil, now: now.wallClock, error: refusal)
+                return outbox.add([.reply(user, request.client, reply)])
+            }
+            outbox.add(machine.signOut(request, of: user, now: now))
+        } catch {
+            refuse(message, error, to: user, now)
         }
     }
 

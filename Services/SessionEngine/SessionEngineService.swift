@@ -26,14 +26,14 @@ struct SessionEngineService: Service {
         let all = Set(Shard.all)
         // A replica without shards keeps the commands for those that it may gain next.
         guard !shards.isEmpty else {
-            return TopicFilter.sessions(.command, shards: all) + [TopicFilter.users(.request)]
+            return TopicFilter.sessions(.command, shards: all) + [.request, .signOut].map(TopicFilter.users)
         }
         let topics: [SessionTopic.Kind] = [
             .command, .summaryMetrics, .summaryRoute, .heardSamples, .heardLocations, .weather, .state, .profile,
             .workout, .request,
         ]
         let users =
-            [UserTopic.request, .current, .profile, .plans].map(TopicFilter.users)
+            [UserTopic.request, .signOut, .signedOut, .current, .profile, .plans].map(TopicFilter.users)
             + (asksCoach ? [TopicFilter.users(.coachReply)] : [])
         return topics.flatMap { TopicFilter.sessions($0, shards: all) } + users
             + [TopicFilter.viewerRequests, TopicFilter.presence(of: "route-builder")]

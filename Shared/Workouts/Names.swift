@@ -45,6 +45,16 @@ package struct User: TopicLevel {
         guard matches(text, allowingUnderscore: true) else { return nil }
         description = text
     }
+
+    /// An account that people log in with: a person's, or the operators'.
+    package init?(account text: String) {
+        if text == Self.operators.description { self = .operators } else { self.init(text) }
+    }
+
+    private init(operators: Void) { description = "_operator" }
+
+    /// The operators' account. It owns no workouts and names no topic but those of its logins.
+    package static let operators = User(operators: ())
 }
 
 /// A name of lowercase letters, digits and dashes, `[a-z0-9][a-z0-9-]{0,63}`. `Kind` distinguishes uses.

@@ -1,5 +1,5 @@
-// Publishes live sessions whose metrics change every second, evenly spread, and watches them through the dashboard's event
-// streams.
+// Publishes live sessions whose metrics change every second, evenly spread, and watches them through the dashboard's
+// WebSockets.
 //
 // viewers PORT WEB-PORT SESSIONS VIEWERS WARM-UP SECONDS PID COOKIES: prints `key=value`: events a second, quantiles of the
 // time from a session's metrics to a viewer, cores that the process PID, dashboard, used, its memory in bytes, that for each
@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BUFFER = 16384, COOKIE = 256, COOKIES = 4096 };
+enum { BUFFER = 16384, COOKIE = 512, COOKIES = 4096 };
 
 struct viewer {
     int socket;
@@ -54,6 +54,12 @@ static void say(int number, const char *rest, const char *payload, size_t length
 
 static void publish_states(void) {
     char text[1024];
+    struct message presence = {.topic = "pacebus/v1/services/_session-engine/session-engine-0123456789abcdef"};
+    presence.topic_length = strlen(presence.topic);
+    presence.payload = text;
+    presence.payload_length = (size_t)snprintf(text, sizeof text, "{\"at\":%.3f,\"status\":\"online\"}", now());
+    // Without it the dashboard does not know which logins have ended.
+    publish(&connection, presence, 1, true);
     for (int number = 0; number < session_count; number++) {
         say(number, "state", text, write_state(text, sizeof text, number, now() - 60), 1);
         if (number % 500 == 499) settle(&connection, handle);
@@ -72,45 +78,76 @@ static void publish_metrics(int number, double time) {
     say(number, "metrics", text, (size_t)length, 0);
 }
 
+/// Writes a binary frame with a mask of zeros.
+static void write_frame(int socket, const unsigned char *bytes, size_t length) {
+    unsigned char frame[256] = {0x82, 0x80 | (unsigned char)length};
+    memcpy(frame + 6, bytes, length);
+    if (write(socket, frame, length + 6) != (ssize_t)length + 6) fail("write");
+}
+
 static void open_viewer(int index) {
+    // A CONNECT of MQTT 3.1.1 without a user name and client id: the dashboard puts in those of the cookie.
+    static const unsigned char hello[] = {0x10, 12, 0, 4, 'M', 'Q', 'T', 'T', 4, 2, 0, 60, 0, 0};
     struct viewer *viewer = &viewers[index];
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)web_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     viewer->socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (viewer->socket < 0 || connect(viewer->socket, (struct sockaddr *)&address, sizeof address) != 0)
         fail("connect");
-    char topic[128], request[1024];
-    topic[write_topic(topic, sizeof topic, index % session_count, "events")] = 0;
+    char request[1024], answer[1024];
     int length = snprintf(
         request, sizeof request,
-        "GET /live/%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAccept: text/event-stream\r\nSec-Fetch-Site: same-origin\r\n%s\r\n\r\n",
-        topic + sizeof "pacebus/v1/00/" - 1, web_port, cookies[index % cookie_count]);
+        "GET /mqtt HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nOrigin: http://127.0.0.1:%d\r\nConnection: Upgrade\r\n"
+        "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        "Sec-WebSocket-Protocol: mqtt\r\n%s\r\n\r\n",
+        web_port, web_port, cookies[index % cookie_count]);
     if (write(viewer->socket, request, (size_t)length) != length) fail("write");
+    ssize_t count = read(viewer->socket, answer, sizeof answer - 1);
+    if (count <= 0 || strncmp(answer, "HTTP/1.1 101", 12) != 0) {
+        fprintf(stderr, "viewer %d is refused: %.*s\n", index, (int)(count > 0 ? count : 0), answer);
+        exit(1);
+    }
+    write_frame(viewer->socket, hello, sizeof hello);
+    unsigned char subscribe[160] = {0x82, 0, 0, 1, 0};
+    size_t size = write_topic((char *)subscribe + 6, sizeof subscribe - 7, index % session_count, "metrics");
+    subscribe[1] = (unsigned char)(size + 5);
+    subscribe[5] = (unsigned char)size;
+    subscribe[6 + size] = 0;
+    write_frame(viewer->socket, subscribe, size + 7);
     viewer->length = 0;
     viewer->events = 0;
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)index};
     if (epoll_ctl(poller, EPOLL_CTL_ADD, viewer->socket, &event) != 0) fail("epoll_ctl");
 }
 
-/// Takes whole events of metrics out of what was read.
+/// Takes whole payloads of metrics out of what was read.
 static void take(struct viewer *viewer) {
-    static const char head[] = "event: metrics\ndata: ";
+    static const char head[] = "{\"c\":";
     double time = now();
     char *at = viewer->text, *end = viewer->text + viewer->length;
     char *event, *stop;
     while ((event = memmem(at, (size_t)(end - at), head, sizeof head - 1)) &&
-           (stop = memmem(event, (size_t)(end - event), "\n\n", 2))) {
-        char *item = memmem(event, (size_t)(stop - event), "\"c\":", 4);
-        if (item && is_measuring) add_duration(&latencies, time - strtod(item + 4, NULL));
+           (stop = memmem(event, (size_t)(end - event), "}", 1))) {
+        if (is_measuring) add_duration(&latencies, time - strtod(event + sizeof head - 1, NULL));
         viewer->events++;
         if (is_measuring) events++;
-        at = stop + 2;
+        at = stop + 1;
     }
-    // The rest may be the beginning of an event.
+    // The rest may be the beginning of a payload.
     size_t rest = (size_t)(end - at);
     if (!event && rest > sizeof head) at = end - sizeof head, rest = sizeof head;
     memmove(viewer->text, at, rest);
     viewer->length = rest;
+}
+
+/// Keeps the connections.
+static void ping(void) {
+    static const unsigned char request[] = {0xc0, 0};
+    static double pinged;
+    if (now() - pinged < 25) return;
+    pinged = now();
+    for (int index = 0; index < viewer_count; index++)
+        if (viewers[index].socket > 0) write_frame(viewers[index].socket, request, sizeof request);
 }
 
 static void receive_events(int milliseconds) {
@@ -120,7 +157,7 @@ static void receive_events(int milliseconds) {
         struct viewer *viewer = &viewers[ready[index].data.u32];
         ssize_t length = read(viewer->socket, viewer->text + viewer->length, BUFFER - viewer->length);
         if (length <= 0) {
-            fprintf(stderr, "viewer %u lost its stream: %.200s\n", ready[index].data.u32, viewer->text);
+            fprintf(stderr, "viewer %u lost its connection: %.200s\n", ready[index].data.u32, viewer->text);
             exit(1);
         }
         viewer->length += (size_t)length;
@@ -136,6 +173,7 @@ static void turn(void) {
         flush(&connection);
         receive(&connection, handle);
     }
+    ping();
     receive_events(2);
 }
 
@@ -196,7 +234,7 @@ int main(int argc, char **argv) {
     double again = 0;
     if (viewer_count > 0) {
         start = now();
-        for (int index = 0; index < viewer_count; index++) close(viewers[index].socket);
+        for (int index = 0; index < viewer_count; index++) close(viewers[index].socket), viewers[index].socket = 0;
         for (int index = 0; index < viewer_count; index++) {
             open_viewer(index);
             if (index % 20 == 19) turn();

@@ -98,7 +98,8 @@ struct AsyncAPITests {
             "replies": "now", "userRequest": "type",
             "viewerRequest": "type", "virtualRunRequest": "type", "virtualRun": "participants",
             "virtualRunPartners": "x", "virtualRunPositions": "x", "virtualRunPeople": "contacts",
-            "virtualRunAnnouncements": "at", "notificationsRegister": "device",
+            "virtualRunAnnouncements": "at", "notificationsRegister": "device", "signOut": "type",
+            "signedOut": "logins",
         ]
         var spoiled: [AsyncAPIDocument.Payload] = []
         for payload in try random.payloads() {

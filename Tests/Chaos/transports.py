@@ -1,12 +1,12 @@
-"""Ways to the broker: plain, over TLS, over WebSocket, and both. compose/chaos sets the ports."""
+"""Ways to the broker: plain, over TLS, and over WebSocket and TLS. compose/chaos sets the ports."""
 
 import base64
 import os
 import socket
 import ssl
 
-PLAIN, TLS, WEBSOCKET, WSS = "plain", "TLS", "WebSocket", "WSS"
-ALL = [PLAIN, TLS, WEBSOCKET, WSS]
+PLAIN, TLS, WSS = "plain", "TLS", "WSS"
+ALL = [PLAIN, TLS, WSS]
 
 
 class WebSocket:
@@ -96,14 +96,14 @@ class WebSocket:
 
 def connect(transport, address="127.0.0.1"):
     """A connected socket from this loopback address."""
-    setting = {PLAIN: "MQTT_PORT", TLS: "TLS_PORT", WEBSOCKET: "WEBSOCKET_PORT", WSS: "WSS_PORT"}[transport]
+    setting = {PLAIN: "MQTT_PORT", TLS: "TLS_PORT", WSS: "WSS_PORT"}[transport]
     connection = socket.create_connection(("127.0.0.1", int(os.environ[setting])), 10, (address, 0))
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if transport in (TLS, WSS):
+        if transport != PLAIN:
             context = ssl.create_default_context(cafile="data/tls/ca.crt")
             connection = context.wrap_socket(connection, server_hostname="127.0.0.1")
-        return WebSocket(connection) if transport in (WEBSOCKET, WSS) else connection
+        return WebSocket(connection) if transport == WSS else connection
     except BaseException:
         connection.close()
         raise

@@ -15,6 +15,7 @@ struct AccessRights {
     static func mayRead(_ account: Account, _ topic: Topic) -> Bool {
         switch (account, topic) {
         case (.operators, _): topic.row?.isSecret != true
+        case (.user, .presence), (.viewer, .presence): true
         case (.user(let name), .session(let key, _)): key.user == name
         case (.user(let name), .user(let user, _)): user == name
         case (.viewer(_, let users), .session(let key, let topic)):
@@ -38,7 +39,8 @@ struct AccessRights {
         case (.user(let name), .session(let key, let topic)): key.user == name && topic.kind.row.senders.contains(.user)
         case (.user(let name), .user(let user, let topic)): user == name && topic.kind.row.senders.contains(.user)
         case (.viewer(let viewer, let users), .user(let user, let topic)):
-            users.contains(user) && topic == .viewerRequest(viewer)
+            users.contains(user) && topic == .viewerRequest(viewer) || user == viewer && topic == .signOut
+        case (.operators, _): topic == .user(.operators, .signOut)
         case (.simulator, _): topic.row?.senders.contains(.user) == true
         case (.coach, _): topic.row?.senders.contains(.coach) == true
         case (.service(let name), .presence(let service, _)), (.service(let name), .rejected(let service)):
@@ -64,7 +66,7 @@ struct AccessRights {
             .current, .profile, .request, .plans, .replies(Client("phone-1")!), .rejected, .coachRequest, .coachReply,
             .viewerRequest(User("annas-coach")!), .viewerRequest(User("coach")!), .viewerRequest(User("bob")!),
             .virtualRunRequest, .virtualRun(run), .partners(run), .partnerPositions(run), .virtualRunAnnouncements(run),
-            .virtualRunPeople, .notificationsRegister,
+            .virtualRunPeople, .notificationsRegister, .signOut, .signedOut,
         ]
         precondition(Set(sessionTopics.map(\.kind)) == Set(SessionTopic.Kind.allCases), "a topic is missing")
         precondition(Set(userTopics.map(\.kind)) == Set(UserTopic.Kind.allCases), "a topic is missing")
@@ -72,6 +74,7 @@ struct AccessRights {
         return users.flatMap { user in
             let key = SessionKey(user, SessionID(UUID()))
             return sessionTopics.map { Topic.session(key, $0) } + userTopics.map { Topic.user(user, $0) }
-        } + services.flatMap { [.presence(service: $0, ProcessName("host-1")!), .rejected(service: $0)] }
+        } + [UserTopic.signOut, .signedOut, .replies(Client("page-1")!)].map { .user(.operators, $0) }
+            + services.flatMap { [.presence(service: $0, ProcessName("host-1")!), .rejected(service: $0)] }
     }
 }

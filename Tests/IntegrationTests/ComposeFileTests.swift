@@ -84,7 +84,7 @@ struct ComposeFileTests {
         let list = try String(contentsOfFile: folder.file("services"), encoding: .utf8)
         let services = try await ComposeFile.read().services.filter { $0.value.profiles == nil }
         let names = list.split(whereSeparator: \.isWhitespace).map(String.init)
-        #expect(Set(services.keys) == Set(names + ["broker", "websocket-gateway"]))
+        #expect(Set(services.keys) == Set(names + ["broker"]))
     }
 
     @Test func `each container has only the rights it needs`() async throws {
@@ -103,10 +103,10 @@ struct ComposeFileTests {
     @Test func `each container has limits of memory, processes and files`() async throws {
         for (name, service) in try await ComposeFile.read().services {
             #expect(service.memLimit == (name == "broker" ? "1536m" : "1g"), "\(name)")
-            #expect(service.pidsLimit == (["dashboard", "postgres"].contains(name) ? 512 : 128), "\(name)")
+            #expect(service.pidsLimit == (name == "postgres" ? 512 : 128), "\(name)")
             #expect(service.logging.driver == "json-file", "\(name)")
             #expect(service.logging.options == ["max-size": "10m", "max-file": "2"], "\(name)")
-            let hasConnections = ["broker", "websocket-gateway"].contains(name)
+            let hasConnections = ["broker", "dashboard"].contains(name)
             #expect(service.ulimits == ["nofile": hasConnections ? 65_536 : 4_096], "\(name)")
         }
     }
@@ -150,17 +150,16 @@ struct ComposeFileTests {
         }
     }
 
-    @Test func `each container has its own password secret only, and a health check`() async throws {
+    @Test func `each container has its own secrets only, and a health check`() async throws {
         let document = try await ComposeFile.read()
-        #expect(Set(document.services["postgres"]?.secrets ?? []) == Set(document.secrets.keys))
+        let stored = document.services.filter { $0.value.environment?["STORE_URL"] != nil }.keys.map { "_\($0)" }
+        #expect(Set(document.services["postgres"]?.secrets ?? []) == Set(stored))
+        #expect(document.secrets["_login-key"]?.file == "../data/secrets/_login-key")
+        #expect(document.services["dashboard"]?.environment?["LOGIN_KEY_FILE"] == "/run/secrets/_login-key")
         for (name, service) in document.services where service.profiles == nil {
             #expect(service.healthcheck?.test.first == "CMD", "\(name)")
             guard name != "broker" else { continue }
-            guard name != "websocket-gateway" else {
-                #expect(service.secrets == nil, "it has no account")
-                continue
-            }
-            #expect(service.secrets == ["_\(name)"])
+            #expect(service.secrets == ["_\(name)"] + (name == "dashboard" ? ["_login-key"] : []))
             #expect(document.secrets["_\(name)"]?.file == "../data/secrets/_\(name)")
             #expect(service.environment?["MQTT_PASSWORD_FILE"] == "/run/secrets/_\(name)")
             #expect(service.environment?["MQTT_URL"] == "mqtt://_\(name)@broker:1883")

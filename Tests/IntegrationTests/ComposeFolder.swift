@@ -70,9 +70,7 @@ final class ComposeFolder: Sendable {
             "ulimit -Sn 1024", "log_limit=\(logLimit)",
             "mkdir -p data/log", "need_certificate 127.0.0.1", "trap 'stop 5 haproxy mosquitto' EXIT",
             "trap 'exit 0' TERM",
-            // No gateway runs.
-            "ports[websocket]=1", "start_broker $((20000 + RANDOM % 10000))",
-            "start_proxy 127.0.0.1 $((ports[mosquitto] + 1)) $((ports[mosquitto] + 2))",
+            "start_broker $((20000 + RANDOM % 10000))", "start_proxy 127.0.0.1 $((ports[mosquitto] + 1))",
             "say \"${ports[mosquitto]} ${ports[mqtts]}\" >data/ports.new",
             "mv data/ports.new data/ports", "while is_running mosquitto; do rotate_logs; sleep 0.1; done",
         ]

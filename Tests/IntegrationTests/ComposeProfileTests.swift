@@ -140,7 +140,7 @@ struct ComposeProfileTests {
             #expect(isReady, "\(names[number]): \(log("\(number)", folder))")
         }
         func isShared() async -> Bool {
-            for (number, container) in containers.enumerated() {
+            for (number, container) in containers.enumerated() where names[number] != "dashboard" {
                 let metrics = await get(container.port, "/metrics")
                 guard metrics?.contains("\npacebus_shards_owned \(number < 4 ? 64 : 256)\n") == true else {
                     return false
@@ -150,7 +150,7 @@ struct ComposeProfileTests {
         }
         #expect(await eventually { await isShared() })
         // No service has used its volume.
-        for name in Set(names) {
+        for name in ["metrics-aggregator", "session-engine"] {
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("volumes/\(name)")) == [])
         }
         postgres.end(SIGKILL)

@@ -16,7 +16,7 @@ struct HangTests {
         let system = try await ComposeSystem.run(nil, ["--listen", "127.0.0.1", "--postgres"])
         defer { system.process.end(SIGTERM) }
         let before = system.ids
-        let names = ["mosquitto", "metrics-aggregator", "dashboard", "websocket-gateway", "haproxy", "postgres"]
+        let names = ["mosquitto", "metrics-aggregator", "dashboard", "haproxy", "postgres"]
         let start = ContinuousClock.now
         for name in names {
             let id = try #require(before[name])

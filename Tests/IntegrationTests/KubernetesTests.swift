@@ -15,7 +15,7 @@ struct KubernetesTests {
         let folder = try TemporaryFolder()
         for name in [
             "session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "exporter",
-            "live-activity-publisher", "virtual-run", "dashboard", "websocket-gateway",
+            "live-activity-publisher", "virtual-run", "dashboard",
         ] {
             #expect(try await Installation.run(name, ["--help"], log: folder.file(name)).finish() == 0)
         }
@@ -56,16 +56,15 @@ struct KubernetesTests {
         ("services.yaml", "claimName: exporter", "claimName: export"),
         ("services.yaml", "serviceAccountName: pacebus", "serviceAccountName: default"),
         ("services.yaml", "- {name: tls, mountPath", "- {name: certificate, mountPath"),
-        ("services.yaml", "backend: {service: {name: websocket-gateway", "backend: {service: {name: gateway"),
         ("broker.yaml", "serviceName: broker", "serviceName: brokers"),
         ("autoscaling.yaml", "kind: Deployment, name: route-builder", "kind: Deployment, name: router"),
-        ("autoscaling.yaml", "name: websocket-gateway}", "name: gateway}"),
+        ("autoscaling.yaml", "kind: Deployment, name: dashboard", "kind: Deployment, name: dash"),
         ("network.yaml", "{app.kubernetes.io/name: dashboard}", "{app.kubernetes.io/name: dash}"),
         // Ports.
         ("services.yaml", "port: health}", "port: helth}"),
         ("services.yaml", "targetPort: https", "targetPort: http"),
         ("broker.yaml", "targetPort: mqtts", "targetPort: tls"),
-        ("network.yaml", "port: websocket}", "port: ws}"),
+        ("network.yaml", "port: https}", "port: http}"),
         ("network.yaml", "port: 1883", "port: 1884"),
         // Settings, executables, files, metrics, the image.
         ("services.yaml", "name: STORE_URL,", "name: STORE_URI,"),
@@ -73,7 +72,9 @@ struct KubernetesTests {
         ("services.yaml", "--shards, auto", "--shard, auto"),
         ("services.yaml", "$(POSTGRES)", "$(POSTGRESQL)"),
         ("services.yaml", "/run/secrets/store", "/run/secrets/stores"),
-        ("services.yaml", "args: [websocket-gateway]", "args: [websocket]"),
+        ("services.yaml", "name: LOGIN_KEY_FILE", "name: LOGIN_KEYS_FILE"),
+        ("services.yaml", "/run/secrets/login-key", "/run/secrets/key"),
+        ("services.yaml", "args: [$(NAME)]", "args: [$(NAME), --shards, auto]"),
         ("services.yaml", "key: address", "key: addresses"),
         ("services.yaml", "pacebus:1", "pacebus-engine:1"),
         ("base.yaml", "EXPORT_FOLDER", "EXPORTS_FOLDER"),

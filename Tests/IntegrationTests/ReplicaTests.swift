@@ -83,8 +83,8 @@ struct ReplicaTests {
     @Test func `compose/up takes no replicas without PostgreSQL, and none of services that have none`() async throws {
         let compose = try ComposeSystem.folder()
         for (arguments, reason) in [
-            (["--scale", "metrics-aggregator=2"], "--scale needs --postgres"),
-            (["--postgres", "--scale", "websocket-gateway=2"], "invalid scale 'websocket-gateway=2'"),
+            (["--scale", "dashboard=2", "metrics-aggregator=2"], "--scale needs --postgres for metrics-aggregator"),
+            (["--postgres", "--scale", "mosquitto=2"], "invalid scale 'mosquitto=2'"),
             (["--postgres", "--scale", "session-engine=10"], "invalid scale 'session-engine=10'"),
         ] {
             let system = try ComposeSystem(compose, arguments)

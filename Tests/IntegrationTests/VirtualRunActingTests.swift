@@ -1,43 +1,42 @@
 import Bus
 import Foundation
+import MQTT
 import TestSupport
 import Testing
 import Workouts
 
-/// Every button of a virtual run's pages, pressed as the pages do, on a real broker with real rules, virtual-run,
-/// session-engine and dashboard.
+/// Every button of a virtual run's pages: the requests that they send, on a real broker with real rules, virtual-run and
+/// session-engine.
 @Suite(.timeLimit(.minutes(60)))
 struct VirtualRunActingTests {
-    /// The dashboard and a person's browser in it.
+    /// A person's page.
     private struct Page {
-        let dashboard: DashboardProcess
         let person: Person
 
         /// Presses a button about a run until virtual-run applied it, and returns the reply.
         @discardableResult
         func press(_ type: String, _ run: RunID?, _ fields: String = "") async throws -> Reply {
             let run = run.map { #","run":"\#($0)""# } ?? ""
-            return try await dashboard.press(
-                type, run + fields, to: "/virtual-runs/requests", pressed: Date(), as: "\(person.user)")
+            return try await send(Topic.user(person.user, .virtualRunRequest), type, run + fields)
         }
 
-        /// The reply to a question that changes nothing, asked again without one; `nil` if it is refused.
+        /// The reply to a question that changes nothing; `nil` if it is refused.
         func ask(_ type: String, _ run: RunID?, _ fields: String = "") async throws -> Reply? {
-            struct Body: Decodable { let reply: Reply }
-            let run = run.map { #","run":"\#($0)""# } ?? ""
-            let json = #"{"id":"\#(UUID().uuidString)","type":"\#(type)"\#(run)\#(fields)}"#
-            for _ in 0..<10 {
-                let answer = try await dashboard.post("/virtual-runs/reads", json: json, as: "\(person.user)")
-                switch answer.status {
-                case 200: return try JSONCoding.decode(Body.self, from: answer.body).reply
-                case 409: return nil
-                case 503: continue
-                default:
-                    throw ComposeFolder.Failure(
-                        text: "\(type): \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
-                }
-            }
-            throw ComposeFolder.Failure(text: "no reply to \(type): \(dashboard.log)")
+            try? await press(type, run, fields)
+        }
+
+        func end(_ session: SessionID) async throws {
+            try await send(Topic.session(SessionKey(person.user, session), .command), "end", "")
+        }
+
+        @discardableResult
+        private func send(_ topic: Topic, _ type: String, _ fields: String) async throws -> Reply {
+            let id = CommandID(UUID())
+            let payload = #"{"id":"\#(id)","client":"tests","type":"\#(type)"\#(fields)}"#
+            let message = MQTTMessage(topic: topic.name, payload: Array(payload.utf8), qos: .atLeastOnce)
+            let reply = try #require(try await person.ask([(id, message)])[id])
+            guard reply.ok else { throw ComposeFolder.Failure(text: "\(type): \(String(describing: reply.error))") }
+            return reply
         }
 
         /// The view once a condition holds.
@@ -50,16 +49,12 @@ struct VirtualRunActingTests {
         }
     }
 
-    /// Services, people and their browsers.
+    /// Services and people.
     private func play(
         _ names: [String], _ services: [String], _ body: (VirtualRunWorld, [Page]) async throws -> Void
     ) async throws {
         let world = try await VirtualRunWorld(people: names, services: ["virtual-run"] + services)
-        let dashboard = try await world.dashboard()
-        try await world.run { world in
-            for person in world.people { #expect(try await world.logIn(person, to: dashboard) == 303) }
-            try await body(world, world.people.map { Page(dashboard: dashboard, person: $0) })
-        }
+        try await world.run { world in try await body(world, world.people.map { Page(person: $0) }) }
     }
 
     @Test func `before the start: create, invite, remove, decline, share, begin, cancel and the people`() async throws {
@@ -161,9 +156,7 @@ struct VirtualRunActingTests {
             let own = try #require(asked.own)
 
             for (page, session) in [(anna, own.session), (ben, ben.person.view(of: run)?.own?.session)] {
-                let path = "/live/\(page.person.user)/\(try #require(session))/commands"
-                let ended = try await page.dashboard.press("end", to: path, pressed: Date(), as: "\(page.person.user)")
-                #expect(ended.ok)
+                try await page.end(try #require(session))
             }
             let view = try await anna.view(run, within: .seconds(120)) { $0.status == .finished && $0.results != nil }
             #expect(view.own?.status == .finished, "\(view)")

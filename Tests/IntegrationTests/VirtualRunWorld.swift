@@ -40,18 +40,6 @@ final class VirtualRunWorld {
         }
     }
 
-    /// Starts a dashboard with the pages of the repository.
-    func dashboard() async throws -> DashboardProcess {
-        try await DashboardProcess(
-            in: compose.folder, broker: "mqtt://_dashboard@127.0.0.1:\(broker.port)",
-            environment: ["MQTT_PASSWORD_FILE=\(compose.folder.file("data/secrets/_dashboard"))"])
-    }
-
-    /// Logs a person's browser in.
-    func logIn(_ person: Person, to dashboard: DashboardProcess) async throws -> Int {
-        try await dashboard.logIn("\(person.user)", passwords[person.user]!.value)
-    }
-
     /// `kill -9`: a watch that is gone.
     func loseDevice(of user: User) { devices[user]?.end(SIGKILL) }
 

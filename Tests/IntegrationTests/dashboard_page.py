@@ -30,7 +30,7 @@ with sync_playwright() as playwright:
     page = browser.new_page()
     page.on("pageerror", lambda error: print("error", error))
     page.on("console", lambda message: print("console", message.text))
-    page.goto(url)
+    page.goto(f"{url}/login")
     shown(page, "h1", "Log in")
     page.get_by_label("Name").fill(user)
     page.get_by_label("Password").fill(password)

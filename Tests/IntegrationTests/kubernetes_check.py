@@ -287,33 +287,26 @@ for item in of("PodDisruptionBudget"):
         problem(item, "its selector matches no pod")
 for item in of("NetworkPolicy"):
     check_rules(item)
-for item in of("Ingress"):
-    for entry in item["spec"].get("tls", []):
-        need_secret(item, entry["secretName"], {"tls.crt", "tls.key"})
-    for path in (path for rule in item["spec"]["rules"] for path in rule["http"]["paths"]):
-        service = path["backend"]["service"]
-        need(item, "Service", service["name"])
-        known = [p["name"] for p in objects.get(("Service", service["name"]), {"spec": {"ports": []}})["spec"]["ports"]]
-        if service["port"]["name"] not in known:
-            problem(item, f"Service {service['name']} has no port {service['port']['name']}")
 
 # What the parts of compose say.
 everything = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
 if everything not in [item["spec"] for item in of("NetworkPolicy")]:
     problems.append("no NetworkPolicy refuses everything else")
 services = re.findall(r"mqtt://_(.*)@broker:1883", (compose / "compose.yaml").read_text())
-if names("Deployment") != set(services) | {"websocket-gateway"}:
+if names("Deployment") != set(services):
     problems.append(f"Deployments {sorted(names('Deployment'))}, services of compose.yaml {sorted(services)}")
 scalable = set(re.search(r"^scalable=\((.*)\)$", (compose / "state.sh").read_text(), re.M).group(1).split())
-# Of this one process works: more of them take no load. Browsers reach the standby of a dashboard too.
+# Of this one process works: more of them take no load.
 standing_by = {"weather-fetcher"}
-scalable -= standing_by | {"dashboard"}
+scalable -= standing_by
+# Services without a store have no shards.
+stored = set(re.findall(r"sqlite:/data/(.*)\.sqlite", (compose / "compose.yaml").read_text()))
 scaled = set()
 for item in of("HorizontalPodAutoscaler"):
     target = item["spec"]["scaleTargetRef"]
     need(item, target["kind"], target["name"])
     scaled.add(target["name"])
-    for metric in item["spec"]["metrics"]:
+    for metric in (metric for metric in item["spec"]["metrics"] if metric["type"] == "Pods"):
         name = metric["pods"]["metric"]["name"]
         sources = (compose / "../Shared/ServiceKit/Lifecycle").resolve().glob("*.swift")
         if not any(f'"{name}"' in source.read_text() for source in sources):
@@ -324,11 +317,13 @@ for item in of("Deployment"):
     spec, name = item["spec"], item["metadata"]["name"]
     is_automatic = spec["template"]["spec"]["containers"][0]["args"][1:] == ["--shards", "auto"]
     rolls = spec["strategy"].get("rollingUpdate") == {"maxSurge": 1, "maxUnavailable": 0}
-    if name in scalable and (not is_automatic or not rolls or "replicas" in spec):
-        problem(item, "a service with replicas rolls, has --shards auto and leaves their number to the autoscaler")
-    if name in standing_by and (not is_automatic or not rolls or spec.get("replicas") != 2):
-        problem(item, "a service with a standby rolls, has --shards auto and two replicas")
-    if name in set(services) - scalable - standing_by and (is_automatic or spec.get("replicas") != 1):
+    if is_automatic != (name in stored & (scalable | standing_by)):
+        problem(item, "a service has --shards auto if it has a store and replicas")
+    if name in scalable and (not rolls or "replicas" in spec):
+        problem(item, "a service with replicas rolls, and leaves their number to the autoscaler")
+    if name in standing_by and (not rolls or spec.get("replicas") != 2):
+        problem(item, "a service with a standby rolls, and has two replicas")
+    if name in set(services) - scalable - standing_by and spec.get("replicas") != 1:
         problem(item, "a service without replicas has one")
     for volume in spec["template"]["spec"].get("volumes", []):
         claim = volume.get("persistentVolumeClaim")
@@ -336,7 +331,7 @@ for item in of("Deployment"):
             modes = objects["PersistentVolumeClaim", claim["claimName"]]["spec"]["accessModes"]
             if modes != ["ReadWriteMany"]:
                 problem(item, f"replicas share {claim['claimName']}, which has {modes}")
-if {name for _, name in objects if _ == "PodDisruptionBudget"} != scalable | standing_by | {"websocket-gateway"}:
+if {name for _, name in objects if _ == "PodDisruptionBudget"} != scalable | standing_by:
     problems.append("a PodDisruptionBudget is for what has several replicas")
 
 print("\n".join(problems))

@@ -47,8 +47,4 @@ import Workouts
     @Test func `virtual-run keeps its guarantees in any order of faults`() async throws {
         try await test(VirtualRunStorm.self, runs: 10)
     }
-
-    @Test func `dashboard keeps its guarantees in any order of faults`() async throws {
-        try await test(DashboardStorm.self, runs: 5)
-    }
 }

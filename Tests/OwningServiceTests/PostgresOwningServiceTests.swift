@@ -48,8 +48,4 @@ struct PostgresOwningServiceTests {
     @Test func `virtual-run keeps its guarantees on PostgreSQL`() async throws {
         try await test(VirtualRunStorm.self)
     }
-
-    @Test func `dashboard keeps its guarantees on PostgreSQL`() async throws {
-        try await test(DashboardStorm.self)
-    }
 }

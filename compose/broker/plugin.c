@@ -167,6 +167,12 @@ static bool matches(const char *topic, const char *const filters[]) {
     return is_match;
 }
 
+/// What all accounts may read: which processes of services are online.
+static bool is_presence(const char *topic) {
+    static const char *const presences[] = {"pacebus/v1/services/+/+", NULL};
+    return matches(topic, presences);
+}
+
 static bool is_named(const struct account *account, const char *name, size_t length) {
     return strncmp(account->name, name, length) == 0 && account->name[length] == 0;
 }
@@ -179,7 +185,7 @@ static bool may_read(const struct account *account, const char *name) {
     const char *user;
     size_t length;
     const char *topic = topic_of(name, &user, &length, &is_session);
-    if (topic == NULL) return is_account_topic(account, name);
+    if (topic == NULL) return is_account_topic(account, name) || is_presence(name);
     if (account_sees(account, user, length))
         return !is_viewer(account) || (is_session ? !matches(topic, hidden_of_session) : matches(topic, shown));
     // The replies to a viewer's own requests.
@@ -215,7 +221,7 @@ static bool is_of_viewed_user(const struct account *account, const char *topic) 
 }
 
 static bool may_write(const struct account *account, const char *topic) {
-    static const char *const of_user[] = {"notifications/register", "request", "run-request", NULL};
+    static const char *const of_user[] = {"notifications/register", "request", "run-request", "sign-out", NULL};
     static const char *const of_session[] = {
         "command",
         "samples/+",
@@ -230,7 +236,10 @@ static bool may_write(const struct account *account, const char *topic) {
     size_t length;
     if (strlen(topic) > TOPIC_LENGTH) return false;
     topic = topic_of(topic, &user, &length, &is_session);
-    if (topic == NULL || !account_sees(account, user, length)) return false;
+    if (topic == NULL) return false;
+    // The logins of a viewer's account are its own.
+    if (is_viewer(account) && is_named(account, user, length)) return !is_session && strcmp(topic, "sign-out") == 0;
+    if (!account_sees(account, user, length)) return false;
     if (is_viewer(account)) return !is_session && is_request_of(account->name, topic);
     return matches(topic, is_session ? of_session : of_user);
 }
@@ -300,8 +309,8 @@ static int on_subscription(struct account *account, const struct mosquitto_evt_a
     const char *filter = subscription->topic;
     const char *name = strncmp(filter, "pacebus/v1/", 11) ? NULL : strchr(filter + 11, '/');
     size_t length = name ? strcspn(++name, "/") : 0;
-    bool is_own = name ? account_sees(account, name, length) || is_named(account, name, length)
-                       : is_account_topic(account, filter);
+    bool is_own = is_presence(filter) || (name ? account_sees(account, name, length) || is_named(account, name, length)
+                                               : is_account_topic(account, filter));
     if (used_deliveries(account) > IN_DEBT) return refuse(account, DELIVERIES, MOSQ_ERR_ACL_DENIED);
     if (strlen(filter) > TOPIC_LENGTH || strncmp(filter, "$share", 6) == 0 ||
         !has_room_for(account, record(subscription->client), filter) ||

@@ -1,91 +1,67 @@
+import Crypto
+import Foundation
 import MQTT
+import ServiceKit
 import Workouts
 
-/// A signed-in person, set by the login middleware on `context.login`.
+/// A login as its cookie holds it. It ends 30 days after it began or after 7 days without use, an operator's after 12 hours.
 struct Login: Equatable, Sendable {
-    let id: LoginID
-    let account: AccountName
-    /// For connections with the person's own rights.
+    static let day = 86_400.0
+    static let longest = 30 * day
+    static let longestUnused = 7 * day
+    static let longestOfOperators = day / 2
+
+    /// 32 random hex digits. It opens nothing.
+    let id: String
+    let account: User
     let password: Secret
-    let rights: AccountRights
-    var seen: Set<User> { rights.seen }
+    let loggedInAt: Timestamp
+    /// When the cookie was written, at most a day before its last use.
+    var renewedAt: Timestamp
 
-    /// `nil` for the operator.
-    var user: User? { account.user }
-    var isOperator: Bool { account == .operators }
-
-    /// Whether it is a person who trains. The account of a viewer watches others and owns nothing.
-    var ownsWorkouts: Bool { user != nil && rights.isViewer != true }
-
-    func maySee(_ user: User) -> Bool { isOperator || seen.contains(user) }
-
-    /// Only the own name, never for the operator or a viewer's account.
-    func mayControl(_ user: User) -> Bool { ownsWorkouts && self.user == user }
-}
-
-/// The SHA-256 of a login's token, in hex. It opens nothing.
-struct LoginID: Hashable, Comparable, Sendable, Codable, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
+    init(_ account: User, _ password: Secret, at now: Timestamp) {
+        id = SymmetricKey(size: .bits128).withUnsafeBytes { bytes in bytes.map { $0.hex }.joined() }
+        self.account = account
+        self.password = password
+        loggedInAt = now
+        renewedAt = now
     }
 
+    /// When it is over without another use.
+    var end: Timestamp {
+        let longest = account == .operators ? Self.longestOfOperators : Self.longest
+        return min(loggedInAt + longest, renewedAt + Self.longestUnused)
+    }
+
+    func isDueForRenewal(_ now: Timestamp) -> Bool { now.seconds(since: renewedAt) >= Self.day }
+}
+
+extension UInt8 {
+    /// Two digits.
+    fileprivate var hex: String { String(self >> 4, radix: 16) + String(self & 15, radix: 16) }
+}
+
+extension Login: Codable {
+    private enum Key: String, CodingKey { case id, account, password, loggedInAt, renewedAt }
+
     init(from decoder: any Decoder) throws {
-        description = try decoder.singleValueContainer().decode(String.self)
+        let container = try decoder.container(keyedBy: Key.self)
+        id = try container.decode(String.self, forKey: .id)
+        guard let account = User(account: try container.decode(String.self, forKey: .account)) else {
+            throw DecodingError.dataCorruptedError(forKey: .account, in: container, debugDescription: "cannot log in")
+        }
+        self.account = account
+        password = Secret(try container.decode(String.self, forKey: .password))
+        loggedInAt = try container.decode(Timestamp.self, forKey: .loggedInAt)
+        renewedAt = try container.decode(Timestamp.self, forKey: .renewedAt)
     }
 
     func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
-    }
-
-    static func < (left: LoginID, right: LoginID) -> Bool { left.description < right.description }
-}
-
-/// The account of a login: a person's, or the operator's. Services' accounts cannot log in.
-enum AccountName: Hashable, Comparable, Sendable, CustomStringConvertible {
-    case person(User)
-    case operators
-
-    private static let operatorsName = "_operator"
-
-    init?(_ text: String) {
-        if text == Self.operatorsName {
-            self = .operators
-        } else if let user = User(text) {
-            self = .person(user)
-        } else {
-            return nil
-        }
-    }
-
-    var user: User? {
-        switch self {
-        case .person(let user): user
-        case .operators: nil
-        }
-    }
-
-    var description: String {
-        switch self {
-        case .person(let user): user.description
-        case .operators: Self.operatorsName
-        }
-    }
-}
-
-extension AccountName: Codable {
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let name = AccountName(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an account that can log in")
-        }
-        self = name
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(id, forKey: .id)
+        try container.encode("\(account)", forKey: .account)
+        try container.encode(password.value, forKey: .password)
+        try container.encode(loggedInAt, forKey: .loggedInAt)
+        try container.encode(renewedAt, forKey: .renewedAt)
     }
 }

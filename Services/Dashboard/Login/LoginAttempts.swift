@@ -1,4 +1,5 @@
 import ServiceKit
+import Workouts
 
 /// Slows down the guessing of passwords: after 5 failures of an account, 20 of a network or 100 of an IPv6 /48 within 15
 /// minutes, each attempt waits 1, 2, 4 … 32 s. No account is ever locked.
@@ -8,7 +9,7 @@ import ServiceKit
 struct LoginAttempts {
     struct Attempt: Equatable, Sendable {
         /// `nil` if the text is no account's name.
-        let account: AccountName?
+        let account: User?
         let network: ClientNetwork
         /// Whether this browser has logged in to the account before: failures of the account and of the /48, which several
         /// customers may share, do not delay it.
@@ -80,7 +81,7 @@ struct LoginAttempts {
         }
     }
 
-    private var accounts: [AccountName: Tally] = [:]
+    private var accounts: [User: Tally] = [:]
     private var networks: [ClientNetwork: Tally] = [:]
     private var sites: [String: Tally] = [:]
     /// Attempts in progress.

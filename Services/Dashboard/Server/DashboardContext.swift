@@ -4,8 +4,7 @@ import NIOCore
 /// A request as handlers receive it.
 struct DashboardContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// The person who is signed in; `nil` without a login.
-    var login: Login?
+    var login = LoginService.Cookie.none
     /// The browser's address, or the proxy's.
     var peer: String?
     let channel: any Channel
@@ -17,6 +16,4 @@ struct DashboardContext: RequestContext {
         let address = source.channel.remoteAddress ?? source.channel.parent?.remoteAddress
         peer = address?.ipAddress.flatMap(IPAddress.canonical)
     }
-
-    var maxUploadSize: Int { 64 * 1_024 }
 }

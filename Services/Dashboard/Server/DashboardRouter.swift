@@ -1,25 +1,173 @@
+import Bus
+import Foundation
+import HTTPTypes
 import Hummingbird
+import NIOCore
 import ServiceKit
+import Workouts
 
-/// All routes. Each part adds its own with an extension.
-enum DashboardRouter {
-    static func build(_ parts: DashboardParts) -> Router<DashboardContext> {
+/// All routes: static pages and assets, `/me`, and logging in and out. `/mqtt` is answered by ``BusUpgrade``; what comes here is
+/// no accepted handshake.
+struct DashboardRouter: Sendable {
+    /// Pages by path; `:` begins a level that a page's module reads.
+    private static let pages = [
+        "/": "home", "live/:user/:session": "live", "virtual-runs": "runs", "virtual-runs/:run": "run",
+        "plans": "plans",
+        "plans/:plan": "plan", "operator": "operator", "login": "login",
+    ]
+
+    let logins: LoginService
+    let files: WebFiles
+    let configuration: DashboardConfiguration
+    let clock: any WallClock
+    let connections: Connections
+
+    func build() -> Router<DashboardContext> {
         let router = Router(context: DashboardContext.self)
-        router.add(middleware: SecurityHeaders(parts.configuration))
+        router.add(
+            middleware: SecurityHeaders(configuration, missing: { try files.page("missing", $0, status: .notFound) }))
         router.add(middleware: HostCheck<DashboardContext>())
         router.add(
-            middleware: LoginMiddleware(
-                logins: parts.logins, cookies: LoginCookies(isSecure: parts.configuration.isSecure),
-                shares: parts.shares,
-                // Presses that a restart interrupted go out again.
-                onUse: parts.connections.resume))
-        addPageRoutes(to: router, parts)
-        addPlanRoutes(to: router, parts)
-        addStreamRoutes(to: router, parts)
-        addOperatorRoutes(to: router, parts)
-        addAssetRoutes(to: router, parts.assets)
-        addLoginRoutes(to: router, parts)
-        addCommandRoutes(to: router, parts)
+            middleware: LoginReader(
+                logins: logins, configuration: configuration, shares: RequestShares(clock: clock),
+                connections: connections))
+        for (path, page) in Self.pages {
+            router.get(RouterPath(path)) { request, _ in try files.page(page, request) }
+        }
+        router.get("assets/**") { request, context in
+            try files.asset(context.parameters.getCatchAll(), request)
+        }
+        router.get("mqtt") { _, _ -> Response in
+            throw HTTPError(
+                .forbidden, message: "expected a WebSocket handshake for the protocol mqtt, of an allowed origin")
+        }
+        router.get("me") { _, context in try me(context.login) }
+        router.post("login") { request, context in try await logIn(request, context) }
+        router.post("logout") { _, context in
+            if case .valid(let login) = context.login { logins.leave(login) }
+            var response = Response(status: .noContent, headers: [.cacheControl: "no-store"])
+            logins.cookies.clear(&response)
+            return response
+        }
         return router
+    }
+
+    // MARK: The reader
+
+    private struct Reader: Encodable {
+        struct Tiles: Encodable { let url: String, attribution: String }
+
+        let user: String
+        /// The id of the login.
+        let login: String
+        let viewer: Bool
+        let now: Timestamp
+        let version: String
+        let tiles: Tiles?
+    }
+
+    private func me(_ cookie: LoginService.Cookie) throws -> Response {
+        switch cookie {
+        case .none: throw HTTPError(.unauthorized, message: "log in first")
+        case .unknown:
+            throw HTTPError(
+                .serviceUnavailable, headers: [.retryAfter: "1"],
+                message: "which logins have ended is not known yet; session-engine is away")
+        case .valid(var login):
+            let now = clock.now
+            let tiles = configuration.tileURL.flatMap { url in
+                configuration.tileAttribution.map { Reader.Tiles(url: url, attribution: $0) }
+            }
+            let reader = Reader(
+                user: "\(login.account)", login: login.id, viewer: logins.isViewer(login.account), now: now,
+                version: files.version, tiles: tiles)
+            var response = Response(
+                status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: JSONCoding.encode(reader))))
+            if login.isDueForRenewal(now) {
+                login.renewedAt = now
+                logins.cookies.set(login, on: &response)
+            }
+            return response
+        }
+    }
+
+    // MARK: Logging in
+
+    private struct LoginForm: Decodable {
+        var name: String?
+        var password: String?
+    }
+
+    private func logIn(_ request: Request, _ context: DashboardContext) async throws -> Response {
+        let form: LoginForm
+        do {
+            let body = try await request.body.collect(upTo: 8_192)
+            form = try URLEncodedFormDecoder().decode(LoginForm.self, from: String(buffer: body))
+        } catch {
+            throw HTTPError(.badRequest, message: "the form cannot be read")
+        }
+        let name = form.name?.trimmingCharacters(in: .whitespaces) ?? ""
+        let network = ClientNetwork(request.clientAddress(context, configuration))
+        switch await logins.logIn(name, form.password ?? "", from: network, request.headers) {
+        case .accepted(let login):
+            // A login replaces the browser's former one.
+            if case .valid(let former) = context.login { logins.leave(former) }
+            var response = Response(status: .noContent, headers: [.cacheControl: "no-store"])
+            logins.cookies.set(login, on: &response)
+            return response
+        case .wrong: throw HTTPError(.unauthorized, message: "Name or password is wrong.")
+        case .tooMany(let seconds):
+            let wait = Int(seconds.rounded(.up))
+            throw HTTPError(
+                .tooManyRequests, headers: [.retryAfter: "\(wait)"],
+                message: "Too many attempts. Try again in \(wait) seconds.")
+        case .unavailable:
+            throw HTTPError(
+                .serviceUnavailable, headers: [.retryAfter: "60"],
+                message: "Passwords cannot be checked now. Try again in a minute.")
+        }
+    }
+}
+
+/// Sets `context.login` from the cookie, and lets requests wait their turn.
+struct LoginReader: RouterMiddleware {
+    typealias Context = DashboardContext
+
+    let logins: LoginService
+    let configuration: DashboardConfiguration
+    let shares: RequestShares
+    let connections: Connections
+
+    func handle(
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        var context = context
+        context.login = logins.login(request.headers)
+        if case .valid(let login) = context.login {
+            connections.logIn(context.channel)
+            try await shares.wait(for: .account(login.account))
+        } else {
+            try await shares.wait(for: .network(ClientNetwork(request.clientAddress(context, configuration))))
+        }
+        return try await next(request, context)
+    }
+}
+
+extension Request {
+    /// Whether the browser loads a page, and does not fetch data for one.
+    var isNavigation: Bool {
+        guard method == .get || method == .head else { return false }
+        if let mode = headers[.secFetchMode] { return mode == "navigate" }
+        return headers[.accept]?.contains("text/html") ?? false
+    }
+
+    /// The browser's address. Only the trusted proxy may name another than the connection's.
+    func clientAddress(_ context: DashboardContext, _ configuration: DashboardConfiguration) -> String {
+        let peer = context.peer
+        guard peer == configuration.trustedProxy, let forwarded = headers[values: .forwardedFor].last,
+            let last = forwarded.split(separator: ",").last
+        else { return peer ?? "" }
+        return IPAddress.canonical(last.trimmingCharacters(in: .whitespaces)) ?? peer ?? ""
     }
 }

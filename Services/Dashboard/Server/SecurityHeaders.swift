@@ -3,8 +3,8 @@ import Hummingbird
 import Logging
 import ServiceKit
 
-/// Adds the headers that protect a browser to every response, errors included, and refuses requests of other sites. An error
-/// in place of a page is a page too.
+/// Adds the headers that protect a browser to every response, errors included, and refuses requests of other sites. A page that
+/// does not exist is a page too.
 struct SecurityHeaders: RouterMiddleware {
     typealias Context = DashboardContext
 
@@ -12,28 +12,29 @@ struct SecurityHeaders: RouterMiddleware {
     private static let ofPages: Set<HTTPField.Name> = [.crossOriginOpenerPolicy, .referrerPolicy]
 
     private let fields: HTTPFields
-    private let publicOrigin: String?
-    private let scheme: String
+    private let own: OwnOrigin
     /// The only address that may connect; `nil` for all.
     private let proxy: String?
     /// Whether only requests to a loopback address are answered.
     private let isForLoopback: Bool
-    /// `nil` without a web folder.
-    private let templates: PageTemplates?
+    private let missing: @Sendable (Request) throws -> Response
 
-    init(_ configuration: DashboardConfiguration) {
+    /// - Parameter missing: makes the page in place of one that does not exist.
+    init(_ configuration: DashboardConfiguration, missing: @escaping @Sendable (Request) throws -> Response) {
         var fields = HTTPFields()
-        fields[.contentSecurityPolicy] = Self.policy(tiles: configuration.tileURL.flatMap(Self.origin))
+        fields[.contentSecurityPolicy] = Self.policy(tiles: configuration.tileURL.flatMap(OwnOrigin.of))
         fields[.xContentTypeOptions] = "nosniff"
         fields[.crossOriginOpenerPolicy] = "same-origin"
         fields[.referrerPolicy] = "strict-origin"
-        if configuration.isSecure { fields[.strictTransportSecurity] = "max-age=31536000" }
+        // A browser keeps it for every port of the host, so only an address that is meant to stay sets it.
+        if configuration.publicURL?.hasPrefix("https://") == true {
+            fields[.strictTransportSecurity] = "max-age=31536000"
+        }
         self.fields = fields
-        publicOrigin = configuration.publicURL.flatMap(Self.origin)
-        scheme = configuration.isSecure ? "https" : "http"
+        own = OwnOrigin(configuration)
         proxy = configuration.certificateFile == nil ? configuration.trustedProxy : nil
         isForLoopback = !configuration.isSecure && !DashboardConfiguration.isLoopback(configuration.host)
-        templates = try? PageTemplates(folder: configuration.webFolder)
+        self.missing = missing
     }
 
     /// Scripts, styles and data come from this server, images also from the tile server.
@@ -44,13 +45,6 @@ struct SecurityHeaders: RouterMiddleware {
             "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'", "manifest-src 'self'",
             "worker-src 'self'",
         ].joined(separator: "; ")
-    }
-
-    /// `https://example.org:8443` of a URL.
-    private static func origin(_ url: String) -> String? {
-        guard let start = url.firstRange(of: "://") else { return nil }
-        let host = url[start.upperBound...].prefix { !"/?#".contains($0) }
-        return host.isEmpty ? nil : String(url[..<start.upperBound] + host)
     }
 
     func handle(
@@ -75,9 +69,10 @@ struct SecurityHeaders: RouterMiddleware {
     }
 
     private func page(of error: any HTTPResponseError, _ request: Request, _ context: Context) throws -> Response {
-        let response = try error.response(from: request, context: context)
-        guard request.isNavigation, response.status.code >= 400, let templates else { return response }
-        return try templates.page(for: error, response)
+        guard request.isNavigation, error.status == .notFound else {
+            return try error.response(from: request, context: context)
+        }
+        return try missing(request)
     }
 
     private func respond(
@@ -86,16 +81,38 @@ struct SecurityHeaders: RouterMiddleware {
         guard proxy == nil || context.peer == proxy else {
             throw HTTPError(.forbidden, message: "connect through the proxy: without it the connection has no TLS")
         }
-        let address = "\(scheme)://\(request.head.authority ?? "")"
-        guard !isForLoopback || DashboardConfiguration.isLoopback(origin: address) else {
+        guard !isForLoopback || DashboardConfiguration.isLoopback(origin: own.address(request.head)) else {
             throw HTTPError(.forbidden, message: "connect to the public URL: without TLS only loopback is safe")
         }
-        // Without a public URL the browser's own address decides.
-        let own = publicOrigin ?? address
-        let isAllowed = CrossOriginGuard(origin: own)
+        let isAllowed = CrossOriginGuard(origin: own(request.head))
             .allows(request.method, site: request.headers[.secFetchSite], origin: request.headers[.origin])
         guard isAllowed else { throw HTTPError(.forbidden, message: "the request comes from another site") }
         return try await next(request, context)
+    }
+}
+
+/// The origin of the dashboard's pages. Without a public URL, or with one of loopback, which has several names, the browser's own
+/// address decides.
+struct OwnOrigin: Sendable {
+    private let publicOrigin: String?
+    private let scheme: String
+
+    init(_ configuration: DashboardConfiguration) {
+        publicOrigin = configuration.publicURL.flatMap(Self.of)
+            .flatMap { DashboardConfiguration.isLoopback(origin: $0) ? nil : $0 }
+        scheme = configuration.isSecure ? "https" : "http"
+    }
+
+    func callAsFunction(_ request: HTTPRequest) -> String { publicOrigin ?? address(request) }
+
+    /// The address that the browser used.
+    func address(_ request: HTTPRequest) -> String { "\(scheme)://\(request.authority ?? "")" }
+
+    /// `https://example.org:8443` of a URL.
+    static func of(_ url: String) -> String? {
+        guard let start = url.firstRange(of: "://") else { return nil }
+        let host = url[start.upperBound...].prefix { !"/?#".contains($0) }
+        return host.isEmpty ? nil : String(url[..<start.upperBound] + host)
     }
 }
 
@@ -109,6 +126,5 @@ extension HTTPField.Name {
     static let secFetchMode = HTTPField.Name("Sec-Fetch-Mode")!
     static let crossOriginOpenerPolicy = HTTPField.Name("Cross-Origin-Opener-Policy")!
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
-    static let clearSiteData = HTTPField.Name("Clear-Site-Data")!
     static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
 }

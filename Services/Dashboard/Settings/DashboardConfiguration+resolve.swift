@@ -1,8 +1,4 @@
-import HummingbirdCore
-import HummingbirdHTTP2
 import MQTT
-import NIOCore
-import NIOSSL
 import ServiceKit
 
 extension DashboardConfiguration {
@@ -49,6 +45,22 @@ extension DashboardConfiguration {
             guard configuration.tileAttribution != nil else {
                 throw SettingError(.tileURL, "requires --tile-attribution (TILE_ATTRIBUTION)")
             }
+        }
+        if let path = values.text(.loginKeyFile, options.loginKeyFile) {
+            let text: String
+            do throws(PasswordFile.Problem) {
+                text = try PasswordFile(path: path).read().value
+            } catch {
+                throw SettingError(.loginKeyFile, "\(error)")
+            }
+            guard let keys = LoginKeys(text) else {
+                throw SettingError(.loginKeyFile, "'\(path)' has a line that is no key; expected 64 hex digits a line")
+            }
+            configuration.loginKeys = keys
+        }
+        if let text = values.text(.webSocketOrigins, options.origins) {
+            guard let origins = Origins(text) else { throw SettingError(.webSocketOrigins, refusing: text) }
+            configuration.origins = origins
         }
         configuration.webFolder = values.text(.webFolder, options.webFolder) ?? configuration.webFolder
         return configuration
@@ -100,45 +112,5 @@ extension DashboardConfiguration {
 
     static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || IPAddress.isLoopback(host)
-    }
-
-    /// HTTP/2 and HTTP/1.1 over TLS with a certificate, else HTTP/1.1.
-    ///
-    /// - Throws: `SettingError` if certificate and key are not a pair.
-    var server: HTTPServerBuilder {
-        get throws {
-            let shares = ConnectionShares(proxy: trustedProxy)
-            let http1 = http1
-            guard let certificateFile, let keyFile else {
-                return HTTPServerBuilder { responder in
-                    BoundedChannel(base: HTTP1Channel(responder: responder, configuration: http1), shares: shares)
-                }
-            }
-            do {
-                var tls = TLSConfiguration.makeServerConfiguration(
-                    certificateChain: try NIOSSLCertificate.fromPEMFile(certificateFile).map { .certificate($0) },
-                    privateKey: .privateKey(try NIOSSLPrivateKey(file: keyFile, format: .pem)))
-                tls.minimumTLSVersion = .tlsv12
-                // As HAProxy's. Those of TLS 1.3 are not configurable, and all as good.
-                tls.cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
-                // A builder reads them only once it listens.
-                _ = try NIOSSLContext(configuration: tls)
-                return HTTPServerBuilder { [tls] responder in
-                    let channel = try HTTP2UpgradeChannel(
-                        tlsConfiguration: tls,
-                        configuration: .init(idleTimeout: .seconds(60), streamConfiguration: http1),
-                        responder: responder)
-                    return BoundedChannel(base: channel, shares: shares)
-                }
-            } catch {
-                throw SettingError(
-                    .tlsCertFile,
-                    "'\(certificateFile)' and '\(keyFile)' are not a certificate and its key in PEM: \(error)")
-            }
-        }
-    }
-
-    private var http1: HTTP1Channel.Configuration {
-        HTTP1Channel.Configuration(additionalChannelHandlers: [InputCloseHandler()], idleTimeout: .seconds(60))
     }
 }

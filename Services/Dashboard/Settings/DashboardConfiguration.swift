@@ -10,6 +10,8 @@ import ServiceKit
 ///   a container whose port is published there, the web server listens anywhere without TLS, for loopback addresses alone.
 /// - `certificateFile`, `keyFile` (`TLS_CERT_FILE`, `TLS_KEY_FILE`): the server's certificate chain and key.
 /// - `trustedProxy` (`TRUSTED_PROXY`): the address of a proxy that terminates TLS and sets `X-Forwarded-For`.
+/// - `loginKeys` (`LOGIN_KEY_FILE`): the keys that seal the cookies of logins; by default one that ends with the process.
+/// - `origins` (`WEBSOCKET_ORIGINS`): the web pages that may connect to `/mqtt` besides the dashboard's own.
 /// - `tileURL`, `tileAttribution` (`TILE_URL`, `TILE_ATTRIBUTION`): a tile server; by default maps have no tiles.
 /// - `webFolder` (`WEB_FOLDER`): the folder made by `compose/web.sh`; by default `web` beside the executable.
 struct DashboardConfiguration: Sendable {
@@ -19,6 +21,8 @@ struct DashboardConfiguration: Sendable {
     var certificateFile: String?
     var keyFile: String?
     var trustedProxy: String?
+    var loginKeys = LoginKeys()
+    var origins = Origins()
     var tileURL: String?
     var tileAttribution: String?
     var webFolder = Self.defaultWebFolder
@@ -52,6 +56,12 @@ struct DashboardOptions: ParsableArguments {
     @Option(name: .customLong(Setting.trustedProxy.flag), help: Setting.trustedProxy.help)
     var trustedProxy: String?
 
+    @Option(name: .customLong(Setting.loginKeyFile.flag), help: Setting.loginKeyFile.help)
+    var loginKeyFile: String?
+
+    @Option(name: .customLong(Setting.webSocketOrigins.flag), help: Setting.webSocketOrigins.help)
+    var origins: String?
+
     @Option(name: .customLong(Setting.tileURL.flag), help: Setting.tileURL.help)
     var tileURL: String?
 
@@ -82,12 +92,19 @@ extension Setting {
     static let trustedProxy = Setting(
         flag: "trusted-proxy", explanation: "A proxy that terminates TLS and sets X-Forwarded-For",
         accepted: "its IP address, together with --public-url")
+    static let loginKeyFile = Setting(
+        flag: "login-key-file", explanation: "The keys of login cookies, the same for all replicas",
+        accepted: "a file with 64 hex digits a line; the first line seals, all open",
+        standard: "a key that ends with the process, and all logins with it")
+    static let webSocketOrigins = Setting(
+        flag: "websocket-origins", explanation: "The web pages that may connect to /mqtt, besides the dashboard's own",
+        accepted: "origins such as https://app.example.org, separated by commas, or * for all", standard: "none")
     static let tileURL = Setting(
         flag: "tile-url", explanation: "The map's tiles",
         accepted: "https://HOST/{z}/{x}/{y}.png, together with --tile-attribution")
     static let tileAttribution = Setting(
         flag: "tile-attribution", explanation: "The text that names the source of the tiles", accepted: "text")
     static let webFolder = Setting(
-        flag: "web-folder", explanation: "The folder with templates and assets that compose/web.sh makes",
+        flag: "web-folder", explanation: "The folder with pages and assets that compose/web.sh makes",
         accepted: "a folder", standard: "web beside the executable")
 }

@@ -39,6 +39,7 @@ enum SessionEngineAction: Hashable {
     case publishCurrent(User)
     case publishProfile(User)
     case publishPlans(User)
+    case publishSignedOut(User)
     /// Asks an external coach about a change.
     case askCoach(SessionKey, CommandID)
     /// Clears `state`, `profile` and `workout`.
@@ -61,7 +62,8 @@ extension SessionEngineAction: OwnedAction {
             .clear(let key), .announce(let key, _), .askCoach(let key, _):
             key.user.shard
         case .saveUser(let user), .saveQuota(let user), .eraseCorrupt(let user), .unlistAll(let user),
-            .publishCurrent(let user), .publishProfile(let user), .publishPlans(let user), .reply(let user, _, _),
+            .publishCurrent(let user), .publishProfile(let user), .publishPlans(let user), .publishSignedOut(let user),
+            .reply(let user, _, _),
             .listWorkouts(let user, _), .limited(let user, _):
             user.shard
         case .setAside(let shard, _, _, _): shard
@@ -129,7 +131,7 @@ extension SessionEngineMachine: OwningMachine {
             quota.erase()
             return [.delete(SessionRecord.sessions, key), .put(SessionRecord.quotas, key.user, quota)]
         case .publishState, .publishSessionProfile, .publishWorkout, .publishCurrent, .publishProfile, .publishPlans,
-            .askCoach, .clear, .announce, .reply, .listWorkouts, .limited:
+            .publishSignedOut, .askCoach, .clear, .announce, .reply, .listWorkouts, .limited:
             return []
         }
     }
@@ -171,6 +173,10 @@ extension SessionEngineMachine: OwningMachine {
             guard let plans = users[user]?.plans else { return [] }
             users[user]?.plansTopic.published(plans.revision)
             return [Topic.user(user, .plans).message(JSONCoding.encode(plans))]
+        case .publishSignedOut(let user):
+            guard let signedOut = users[user]?.signedOut else { return [] }
+            users[user]?.signedOutTopic.published(signedOut.revision)
+            return [Topic.user(user, .signedOut).message(JSONCoding.encode(signedOut))]
         case .askCoach(let key, let id):
             guard let question = entries[key]?.question, question.command.id == id else { return [] }
             return [Topic.user(key.user, .coachRequest).message(JSONCoding.encode(question.request))]

@@ -33,8 +33,9 @@ extension SessionEngineMachine {
             SessionEngineAction.publishProfile($0.key)
         }
         let plans = known.filter { $0.value.plans != nil }.map { SessionEngineAction.publishPlans($0.key) }
+        let signedOut = known.filter { $0.value.signedOut != nil }.map { SessionEngineAction.publishSignedOut($0.key) }
         let lost = unreadable.filter { shards.contains($0.user.shard) }.sorted().map(SessionEngineAction.clear)
-        return sessions + current + profiles + plans + lost
+        return signedOut + sessions + current + profiles + plans + lost
     }
 
     /// The retained topics of a session. Its `state` comes first: a reader keeps messages of an unknown session only as
@@ -149,6 +150,35 @@ extension SessionEngineMachine {
 }
 
 extension SessionEngineMachine {
+    /// Handles a revision of `signed-out` on the bus.
+    mutating func seeSignedOut(_ revision: Int64, of user: User, now: Moment) -> [SessionEngineAction] {
+        guard var record = users[user], record.signedOut != nil else { return [] }
+        switch record.signedOutTopic.see(revision, now.wallClock) {
+        case .known: return []
+        case .republish: return [.publishSignedOut(user)]
+        case .revised:
+            record.signedOut?.revise(record.signedOutTopic.revision)
+            users[user] = record
+            return [.saveUser(user), .publishSignedOut(user)]
+        }
+    }
+
+    /// Ends logins of an account.
+    mutating func signOut(_ request: SignOut, of user: User, now: Moment) -> [SessionEngineAction] {
+        var record = users[user] ?? UserRecord()
+        if var stored = record.replies.first(where: { $0.id == request.id }) {
+            stored.now = now.wallClock
+            return [.reply(user, request.client, stored)]
+        }
+        var signedOut = record.signedOut ?? SignedOut()
+        signedOut.end(request.kind, revision: record.signedOutTopic.revise(now.wallClock), at: now.wallClock)
+        record.signedOut = signedOut
+        let reply = Reply(id: request.id, revision: signedOut.revision, now: now.wallClock)
+        record.replies = record.replies.suffix(UserRecord.replyLimit - 1) + [reply]
+        users[user] = record
+        return [.saveUser(user), .publishSignedOut(user), .reply(user, request.client, reply)]
+    }
+
     /// Applies a user's request. The data that it deletes must be in memory.
     mutating func answerRequest(_ request: UserRequest, of user: User, now: Moment) -> [SessionEngineAction] {
         if var stored = reply(to: request, of: user) {

@@ -139,6 +139,7 @@ struct SessionEngineMachine {
         var record = record
         if let current = users[user]?.currentTopic?.revision { record.raiseCurrent(to: current) }
         record.plansTopic.raise(to: record.plans?.revision ?? 0)
+        record.signedOutTopic.raise(to: record.signedOut?.revision ?? 0)
         users[user] = record
     }
 

@@ -125,6 +125,10 @@ struct UserRecord: Codable, Equatable, Sendable {
     var plans: SavedPlans?
     /// `plans`: memory only, because the payload is stored with its revision.
     var plansTopic = RetainedTopic()
+    /// The ended logins with the revision of the published `signed-out`; absent before the first.
+    var signedOut: SignedOut?
+    /// `signed-out`: memory only, like ``plansTopic``.
+    var signedOutTopic = RetainedTopic()
     /// `current`: its revision is the highest of all sessions of the user. Absent before the first.
     var currentTopic: RetainedTopic?
     /// Sessions up to this revision are to be removed; absent when none is.
@@ -135,7 +139,7 @@ struct UserRecord: Codable, Equatable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case profile
         case profileTopic = "revision"
-        case replies, plans, erasing, erasedAt
+        case replies, plans, signedOut, erasing, erasedAt
         case currentTopic = "current"
     }
 
@@ -148,6 +152,7 @@ struct UserRecord: Codable, Equatable, Sendable {
     mutating func reconnected() {
         profileTopic.reconnected()
         plansTopic.reconnected()
+        signedOutTopic.reconnected()
         currentTopic?.reconnected()
     }
 }

@@ -47,7 +47,9 @@ package enum Topic: Hashable, Sendable {
         guard levels.count >= 3, levels.removeFirst().isEmpty else { return nil }
         switch levels[0] {
         case Self.users:
-            guard let user = User(levels[1]), let topic = UserTopic(levels[2...]) else { return nil }
+            guard let user = User(account: levels[1]), let topic = UserTopic(levels[2...]),
+                user != .operators || topic.kind.isOfOperators
+            else { return nil }
             self = .user(user, topic)
         case Self.services:
             guard levels.count == 3, let service = Self.service(levels[1]), let instance = ProcessName(levels[2]) else {

@@ -43,14 +43,6 @@ package enum TopicFilter {
         MQTTSubscription(filter: Topic.name(Topic.services, "_\(service)", "+"), qos: .atLeastOnce)
     }
 
-    /// The presence of every process of every service.
-    package static let allPresences = MQTTSubscription(
-        filter: Topic.name(Topic.services, "+", "+"), qos: .atLeastOnce)
-
-    /// What every service rejected. Only operators may read it.
-    package static let allRejections = MQTTSubscription(
-        filter: Topic.name(Topic.rejections, "+"), qos: .atLeastOnce)
-
     /// The views of all virtual runs, of one user or of every user.
     package static func virtualRuns(of user: User? = nil) -> MQTTSubscription {
         MQTTSubscription(

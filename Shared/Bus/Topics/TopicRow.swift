@@ -21,13 +21,15 @@ package enum Party: String, CaseIterable, Sendable {
     package var isService: Bool { ![.user, .viewer, .coach].contains(self) }
 
     package static let services = allCases.filter(\.isService)
+    /// Those that read or send messages about workouts: dashboard only connects browsers.
+    fileprivate static let working = services.filter { $0 != .dashboard }
 
     /// The services whose presence it reads, besides its own.
     package var observed: [Party] {
         switch self {
         case .sessionEngine: [.routeBuilder]
         case .virtualRun: [.metricsAggregator]
-        case .dashboard: Self.services
+        case .dashboard: [.sessionEngine]
         default: []
         }
     }
@@ -68,10 +70,10 @@ extension SessionTopic.Kind {
 
     private func makeRow() -> TopicRow {
         let owners: [Party] = [.sessionEngine, .metricsAggregator, .routeBuilder, .exporter]
-        let showing: [Party] = [.exporter, .virtualRun, .dashboard]
+        let showing: [Party] = [.exporter, .virtualRun]
         return switch self {
         case .command: TopicRow(.atLeastOnce, from: [.user], to: [.sessionEngine], queue: .request)
-        case .state: TopicRow(.atLeastOnce, retained: true, from: [.sessionEngine], to: Party.services)
+        case .state: TopicRow(.atLeastOnce, retained: true, from: [.sessionEngine], to: Party.working)
         case .profile:
             TopicRow(
                 .atLeastOnce, retained: true, from: [.sessionEngine], to: [.sessionEngine, .metricsAggregator],
@@ -82,18 +84,15 @@ extension SessionTopic.Kind {
         case .locationsAck: TopicRow(.atMostOnce, from: [.routeBuilder], to: [])
         case .metrics:
             TopicRow(
-                .atMostOnce, retained: true, from: [.metricsAggregator],
-                to: [.liveActivityPublisher, .virtualRun, .dashboard])
-        case .route:
-            TopicRow(.atMostOnce, retained: true, from: [.routeBuilder], to: [.metricsAggregator, .dashboard])
+                .atMostOnce, retained: true, from: [.metricsAggregator], to: [.liveActivityPublisher, .virtualRun])
+        case .route: TopicRow(.atMostOnce, retained: true, from: [.routeBuilder], to: [.metricsAggregator])
         case .heardSamples: TopicRow(.atMostOnce, retained: true, from: [.metricsAggregator], to: [.sessionEngine])
         case .heardLocations:
             TopicRow(.atMostOnce, retained: true, from: [.routeBuilder], to: [.sessionEngine, .weatherFetcher])
         case .weather:
             TopicRow(
-                .atLeastOnce, retained: true, from: [.weatherFetcher],
-                to: [.sessionEngine, .weatherFetcher, .dashboard])
-        case .announcements: TopicRow(.atMostOnce, from: [.sessionEngine, .metricsAggregator], to: [.dashboard])
+                .atLeastOnce, retained: true, from: [.weatherFetcher], to: [.sessionEngine, .weatherFetcher])
+        case .announcements: TopicRow(.atMostOnce, from: [.sessionEngine, .metricsAggregator], to: [])
         case .activityRegister:
             TopicRow(.atLeastOnce, from: [.user], to: [.liveActivityPublisher], secret: true, queue: .request)
         case .activity:
@@ -110,11 +109,10 @@ extension SessionTopic.Kind {
         case .track: TopicRow(.atLeastOnce, from: [.routeBuilder], to: [.metricsAggregator] + showing)
         case .request:
             TopicRow(
-                .atLeastOnce, from: [.user, .metricsAggregator, .exporter, .virtualRun, .dashboard], to: owners,
-                queue: .request)
+                .atLeastOnce, from: [.user, .metricsAggregator, .exporter, .virtualRun], to: owners, queue: .request)
         case .workout:
             TopicRow(.atLeastOnce, retained: true, from: [.sessionEngine], to: [.sessionEngine] + showing)
-        case .export: TopicRow(.atLeastOnce, retained: true, from: [.exporter], to: [.exporter, .dashboard])
+        case .export: TopicRow(.atLeastOnce, retained: true, from: [.exporter], to: [.exporter])
         case .exportResult: TopicRow(.atLeastOnce, from: [.user], to: [.exporter], queue: .request)
         }
     }
@@ -127,12 +125,11 @@ extension UserTopic.Kind {
 
     private func makeRow() -> TopicRow {
         switch self {
-        case .current:
-            TopicRow(.atLeastOnce, retained: true, from: [.sessionEngine], to: [.sessionEngine, .dashboard])
+        case .current: TopicRow(.atLeastOnce, retained: true, from: [.sessionEngine], to: [.sessionEngine])
         case .profile:
             TopicRow(
                 .atLeastOnce, retained: true, from: [.sessionEngine],
-                to: [.sessionEngine, .liveActivityPublisher, .virtualRun, .dashboard], viewers: false)
+                to: [.sessionEngine, .liveActivityPublisher, .virtualRun], viewers: false)
         // A request to set the profile has body data.
         case .request: TopicRow(.atLeastOnce, from: [.user], to: [.sessionEngine], viewers: false, queue: .request)
         case .viewerRequest:
@@ -144,8 +141,7 @@ extension UserTopic.Kind {
             TopicRow(
                 .atLeastOnce, from: [.sessionEngine, .exporter, .liveActivityPublisher, .virtualRun], to: [],
                 viewers: false)
-        case .rejected:
-            TopicRow(.atMostOnce, from: Party.services.filter { $0 != .dashboard }, to: [], viewers: false)
+        case .rejected: TopicRow(.atMostOnce, from: Party.working, to: [], viewers: false)
         case .coachRequest: TopicRow(.atLeastOnce, from: [.sessionEngine], to: [.coach], viewers: false)
         case .coachReply: TopicRow(.atLeastOnce, from: [.coach], to: [.sessionEngine], viewers: false)
         case .virtualRunRequest:
@@ -154,15 +150,18 @@ extension UserTopic.Kind {
         case .virtualRun:
             TopicRow(
                 .atLeastOnce, retained: true, from: [.virtualRun],
-                to: [.virtualRun, .liveActivityPublisher, .dashboard], viewers: false)
+                to: [.virtualRun, .liveActivityPublisher], viewers: false)
         case .virtualRunPeople:
-            TopicRow(.atLeastOnce, retained: true, from: [.virtualRun], to: [.virtualRun, .dashboard], viewers: false)
+            TopicRow(.atLeastOnce, retained: true, from: [.virtualRun], to: [.virtualRun], viewers: false)
         case .partners:
             TopicRow(
-                .atMostOnce, retained: true, from: [.virtualRun], to: [.liveActivityPublisher, .dashboard],
-                viewers: false)
+                .atMostOnce, retained: true, from: [.virtualRun], to: [.liveActivityPublisher], viewers: false)
         case .partnerPositions, .virtualRunAnnouncements:
-            TopicRow(.atMostOnce, from: [.virtualRun], to: [.dashboard], viewers: false)
+            TopicRow(.atMostOnce, from: [.virtualRun], to: [], viewers: false)
+        case .signOut: TopicRow(.atLeastOnce, from: [.user], to: [.sessionEngine], viewers: false, queue: .request)
+        case .signedOut:
+            TopicRow(
+                .atLeastOnce, retained: true, from: [.sessionEngine], to: [.sessionEngine, .dashboard], viewers: false)
         case .notificationsRegister:
             TopicRow(.atLeastOnce, from: [.user], to: [.liveActivityPublisher], secret: true, queue: .request)
         }

@@ -24,6 +24,10 @@ package enum UserTopic: Hashable, Sendable {
     /// The user's contacts for virtual runs.
     case virtualRunPeople
     case notificationsRegister
+    /// A request to end logins on web pages.
+    case signOut
+    /// The logins that were ended.
+    case signedOut
 
     /// The levels of a user topic as an MQTT filter: `+` stands for any client, viewer or run.
     package enum Kind: String, CaseIterable, Sendable {
@@ -40,6 +44,8 @@ package enum UserTopic: Hashable, Sendable {
         case partnerPositions = "runs/+/positions"
         case virtualRunAnnouncements = "runs/+/announcements"
         case notificationsRegister = "notifications/register"
+        case signOut = "sign-out"
+        case signedOut = "signed-out"
     }
 
     var levels: String {
@@ -72,6 +78,8 @@ extension UserTopic {
         case .partnerPositions(let run): (.partnerPositions, [run.description])
         case .virtualRunAnnouncements(let run): (.virtualRunAnnouncements, [run.description])
         case .notificationsRegister: (.notificationsRegister, [])
+        case .signOut: (.signOut, [])
+        case .signedOut: (.signedOut, [])
         }
     }
 
@@ -96,10 +104,17 @@ extension UserTopic {
             case .partnerPositions: Self.run(first).map(UserTopic.partnerPositions)
             case .virtualRunAnnouncements: Self.run(first).map(UserTopic.virtualRunAnnouncements)
             case .notificationsRegister: .notificationsRegister
+            case .signOut: .signOut
+            case .signedOut: .signedOut
             }
         guard let topic else { return nil }
         self = topic
     }
     /// One run has one topic: its id in lower case.
     private static func run(_ text: String) -> RunID? { RunID(text).flatMap { $0.description == text ? $0 : nil } }
+}
+
+extension UserTopic.Kind {
+    /// Whether operators have it too: they log in on web pages, and own nothing.
+    var isOfOperators: Bool { [.signOut, .signedOut, .replies].contains(self) }
 }

@@ -57,10 +57,6 @@ extension ServiceContext {
             try await bus.withSubscriptions(subscriptions(shards.owned)) { stream in
                 let changes = store.ownership.map { Incoming.ownership($0) }
                 let events = chain(stream.map { Incoming.bus($0) }, [.end].async)
-                // Ticks follow the uptime: the wall clock may step by an hour.
-                let ticks = AsyncStream<Incoming> {
-                    (try? await clock.wait(for: Self.tickInterval)).map { .tick }
-                }
                 for await incoming in merge(changes, events, ticks) {
                     switch incoming {
                     case .ownership(let change):
@@ -108,6 +104,46 @@ extension ServiceContext {
         }
     }
 
+    /// Runs the loop of a service without a store: bus events and ticks, one at a time. Each is a step for ``liveness``.
+    ///
+    /// After each ``MQTTEvent/connected`` comes a ``MQTTEvent/subscribed``, and all that the broker retains in between: the
+    /// broker confirms a repeated subscription after the retained messages of the others. For that they have QoS 0: of QoS 1
+    /// it sends only as many as fit into the window.
+    ///
+    /// - Parameter handle: its event is `nil` for a tick.
+    package func serve(reading subscriptions: [MQTTSubscription], _ handle: (MQTTEvent?) async throws -> Void)
+        async throws
+    {
+        defer { liveness.end(Liveness.loop) }
+        await presence?.own(Set(Shard.all), isConnected: false)
+        let own = presence?.subscriptions([Shard(0)]) ?? []
+        try await withGracefulShutdownHandler {
+            try await bus.withSubscriptions(subscriptions + own) { stream in
+                let events = chain(stream.map { Incoming.bus($0) }, [.end].async)
+                for await incoming in merge(events, ticks) {
+                    liveness.mark(Liveness.loop)
+                    switch incoming {
+                    case .bus(.connected):
+                        await presence?.announce()
+                        try await handle(.connected)
+                        bus.setSubscriptions(subscriptions + own, renewing: Set(own.prefix(1)))
+                    case .bus(.batch(let batch)):
+                        let others = presence.map { $0.observe(batch) } ?? batch
+                        if let others { try await handle(.batch(others)) }
+                    case .bus(let event): try await handle(event)
+                    case .tick:
+                        await presence?.tick()
+                        try await handle(nil)
+                    case .end: return
+                    case .ownership: break
+                    }
+                }
+            }
+        } onGracefulShutdown: {
+            bus.stopReading()
+        }
+    }
+
     /// Repeats `body` while it fails to read the store, with backoff.
     private func retryingReads(_ body: () async throws -> Void) async throws {
         var delay = Self.readBackoff.lowerBound
@@ -124,6 +160,11 @@ extension ServiceContext {
                 delay = min(delay * 2, Self.readBackoff.upperBound)
             }
         }
+    }
+
+    /// Ticks follow the uptime: the wall clock may step by an hour.
+    private var ticks: AsyncStream<Incoming> {
+        AsyncStream { (try? await clock.wait(for: Self.tickInterval)).map { .tick } }
     }
 
     private enum Incoming: Sendable {

@@ -12,18 +12,18 @@ import Workouts
 package enum ServiceRunner {
     /// Resolves the settings, starts log and metrics, builds the services and runs them until they end, SIGTERM or SIGINT.
     ///
-    /// The health port and the broker connection start first and stop last. An executable with a store is a service and
-    /// publishes its presence; one without is a client, and ends when the broker refuses its first login. When one of the
-    /// built services returns or throws, the others drain, for at most `drainLimit`.
+    /// The health port and the broker connection start first and stop last. A service publishes its presence; a client ends
+    /// when the broker refuses its first login. When one of the built services returns or throws, the others drain, for at
+    /// most `drainLimit`.
     ///
     /// - Parameters:
-    ///   - connects: whether the executable uses the broker; without, `bus` never connects.
+    ///   - isService: whether the executable is a service though it has no store.
     ///   - batchInterval: the minimum time between two batches, if it is not that of ``MQTTConfiguration``.
     ///   - keepAlive: the keep-alive of the broker connection, if it is not that of ``MQTTConfiguration``.
     /// - Throws: the error of a service, a `SettingError`, a ``LoginError`` or a ``DrainError``. If a command's `run`
     ///   rethrows it, the process prints it in one line and exits with 1.
     package static func run(
-        _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil, connects: Bool = true,
+        _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil, isService: Bool = false,
         batchInterval: Duration? = nil, keepAlive: Duration? = nil, drainLimit: Duration = .seconds(5),
         build: (ServiceContext) async throws -> [any Service]
     ) async throws {
@@ -39,14 +39,15 @@ package enum ServiceRunner {
         if store != nil { metrics.collect { configuration.store.metrics } }
         do {
             try await run(
-                configuration, announced: store != nil, connects: connects, batchInterval, drainLimit, metrics, build)
+                configuration, announced: store != nil || isService, hasStore: store != nil, batchInterval, drainLimit,
+                metrics, build)
         } catch let error as MQTTError {
             throw LoginError(configuration, error)
         }
     }
 
     private static func run(
-        _ configuration: ServiceConfiguration, announced: Bool, connects: Bool, _ batchInterval: Duration?,
+        _ configuration: ServiceConfiguration, announced: Bool, hasStore: Bool, _ batchInterval: Duration?,
         _ drainLimit: Duration, _ metrics: PrometheusMetrics,
         _ build: (ServiceContext) async throws -> [any Service]
     ) async throws {
@@ -73,27 +74,25 @@ package enum ServiceRunner {
             configuration: configuration, logger: logger, bus: bus, clock: clock, metrics: metrics)
         context.limits = limits
         if announced { context.presence = Presence(configuration: configuration, clock: clock, bus: bus) }
-        if connects {
-            context.readiness.addChecks(
-                oneOf: clients.enumerated().map { index, client in
-                    (clients.count == 1 ? "broker" : "broker-\(index + 1)", { client.isReady })
-                })
-        }
+        context.readiness.addChecks(
+            oneOf: clients.enumerated().map { index, client in
+                (clients.count == 1 ? "broker" : "broker-\(index + 1)", { client.isReady })
+            })
 
         var started: Logger.Metadata = [
             LogKey.version: "\(pacebusVersion)", LogKey.broker: "\(configuration.broker)",
             LogKey.instance: "\(configuration.instance)",
         ]
-        if announced {
+        if hasStore {
             started[LogKey.store] = "\(configuration.store)"
             started[LogKey.shards] = "\(configuration.shards)"
         }
         // A client's start is logged at debug only.
-        logger.log(level: announced || !connects ? .info : .debug, "starting", metadata: started)
+        logger.log(level: announced ? .info : .debug, "starting", metadata: started)
 
         var services: [any Service] = []
         if configuration.httpPort != 0 { services.append(healthPort(context)) }
-        if connects { services += clients }
+        services += clients
         if let presence = context.presence { services.append(presence) }
         services += try await build(context)
         try await drain(services, within: drainLimit, logger)

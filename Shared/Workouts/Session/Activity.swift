@@ -248,7 +248,7 @@ extension Activity {
     package var tcx: String { stored.tcx }
 
     /// Words of a plan's focus and equipment that mean the activity, and that mean indoors, in lower case.
-    var planWords: Set<String> { stored.planWords }
+    package var planWords: Set<String> { stored.planWords }
     var indoorWords: Set<String> { stored.indoorWords }
 }
 

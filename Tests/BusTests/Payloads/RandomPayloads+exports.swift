@@ -49,7 +49,7 @@ extension SeededRandom {
 }
 
 extension SeededRandom {
-    /// Payloads of Live Activities and notifications.
+    /// Payloads of Live Activities, notifications and logins.
     mutating func activityPayloads(of key: SessionKey) -> [AsyncAPIDocument.Payload] {
         let token = String(repeating: "0a", count: .random(in: 16...256, using: &self))
         let actions: [ActivityRegistration.Action] = [
@@ -68,7 +68,17 @@ extension SeededRandom {
         let notifications = [.register(token: token, environment: .production), .withdraw].map {
             NotificationRegistration(id: identifier(), client: maybe(name()), device: name(), action: $0)
         }
-        return registrations.map { .init(channel: "activityRegister", bytes: JSONCoding.encode($0)) }
+        var signedOut = SignedOut()
+        let signOuts = [SignOut.Kind.all, .one("0a1b2c"), .one("ff")].map {
+            SignOut(id: identifier(), client: maybe(name()), kind: $0)
+        }
+        let ended = signOuts.map { request in
+            signedOut.end(request.kind, revision: revision(), at: time())
+            return signedOut
+        }
+        return signOuts.map { .init(channel: "signOut", bytes: JSONCoding.encode($0)) }
+            + ended.map { .init(channel: "signedOut", bytes: JSONCoding.encode($0)) }
+            + registrations.map { .init(channel: "activityRegister", bytes: JSONCoding.encode($0)) }
             + notifications.map { .init(channel: "notificationsRegister", bytes: JSONCoding.encode($0)) }
             + statuses.map { .init(channel: "activity", bytes: JSONCoding.encode($0)) }
     }

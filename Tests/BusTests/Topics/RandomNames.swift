@@ -37,7 +37,7 @@ extension SeededRandom {
             .current, .profile, .request, .viewerRequest(self.user()), .plans, .replies(name()), .rejected,
             .coachRequest, .coachReply, .virtualRunRequest,
             .virtualRun(run), .partners(run), .partnerPositions(run), .virtualRunPeople, .virtualRunAnnouncements(run),
-            .notificationsRegister,
+            .notificationsRegister, .signOut, .signedOut,
         ]
         let service: ProcessName = name()
         return session.map { .session(key, $0) } + user.map { .user(key.user, $0) } + [

@@ -31,8 +31,7 @@ struct TopicRowTests {
                     (row.readers.contains(service) ? "read" : "") + (row.senders.contains(service) ? "write" : "")
                 return access.isEmpty ? nil : "topic \(access) pacebus/v1/\(filter)"
             }
-            let observed = service.observed == Party.services ? ["+"] : service.observed.map { "_\($0.rawValue)" }
-            expected += observed.map { "topic read pacebus/v1/services/\($0)/+" }
+            expected += service.observed.map { "topic read pacebus/v1/services/_\($0.rawValue)/+" }
             expected += [
                 "topic readwrite pacebus/v1/services/_\(service.rawValue)/+",
                 "topic write pacebus/v1/rejected/_\(service.rawValue)",

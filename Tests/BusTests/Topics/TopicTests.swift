@@ -156,7 +156,7 @@ import Workouts
                 case .user(_, .viewerRequest): .request
                 case .session(_, .command), .session(_, .request), .session(_, .activityRegister),
                     .session(_, .exportResult), .user(_, .request), .user(_, .virtualRunRequest),
-                    .user(_, .notificationsRegister):
+                    .user(_, .notificationsRegister), .user(_, .signOut):
                     .request
                 case .session, .user, .presence, .rejected, .account, .limited: .service
                 }

@@ -12,7 +12,7 @@ struct LoginAttemptsTests {
     private func attempt(_ account: String? = "anna", from address: String = "192.0.2.1", known: Bool = false)
         -> LoginAttempts.Attempt
     {
-        .init(account: account.flatMap(AccountName.init), network: ClientNetwork(address), isKnownBrowser: known)
+        .init(account: account.flatMap { User(account: $0) }, network: ClientNetwork(address), isKnownBrowser: known)
     }
 
     /// Tries once and fails; returns the wait.

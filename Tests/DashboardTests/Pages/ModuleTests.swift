@@ -35,6 +35,9 @@ struct ModuleTests {
             ]
             return "  \(activity.rawValue): {\(values.compactMap(\.self).joined(separator: ", "))},\n"
         }
+        let words = Activity.allCases.filter { !$0.planWords.isEmpty }.map {
+            "  \($0.rawValue): \"\($0.planWords.sorted().joined(separator: " "))\",\n"
+        }
         return """
             // What pages show of an activity: the rows of Swift's `Activity`. `ModuleTests` prints it if they differ.
 
@@ -43,6 +46,14 @@ struct ModuleTests {
             /** @type {Record<string, Row>} */
             export const activities = {
             \(rows.joined())};
+
+            /**
+             * Words of a plan's focus and equipment that mean the activity.
+             *
+             * @type {Record<string, string>}
+             */
+            export const planWords = {
+            \(words.joined())};
 
             """
     }
@@ -54,48 +65,12 @@ struct ModuleTests {
         #expect(text == expected, "Services/Dashboard/Web/modules/activities.js is not:\n\(expected)")
     }
 
-    /// Loaded on one kind of page alone, with the modules of all pages.
-    private static let ofPages = [
-        "Home": ["home.js", "start.js", "cards.js", "people-map.js", "places.js"],
-        "a live page": [
-            "drawing.js", "kilometres.js", "live.js", "live-plan.js", "notices.js", "plan.js", "rest.js", "screen.js",
-            "speech.js",
-        ],
-        "logging out": ["logout.js"],
-        "plans": ["plans.js"],
-        "the bus": ["bus.js", "mqtt.js", "requests.js"],
-        "the operator": ["operator.js"],
-        "a virtual run": [
-            "ask.js", "notices.js", "people.js", "run.js", "run-lanes.js", "run-map.js", "run-results.js", "speech.js",
-            "virtual-run.js",
-        ],
-        "virtual runs": ["ask.js", "people.js", "run-form.js", "runs.js"],
-    ]
-
-    @Test
-    func `the modules that a page loads take at most 36 KiB compressed`() async throws {
-        let files = try FileManager.default.contentsOfDirectory(at: Self.modules, includingPropertiesForKeys: nil)
-        var sizes: [String: Int] = [:]
-        for file in files {
-            sizes[file.lastPathComponent] = try await ChildProcess.output(
-                of: [
-                    "bash", "-c", "source $0/compose/web.sh; without_comments $1 | gzip -9", Self.root.path, file.path,
-                ]
-            ).count
-        }
-        let shared = sizes.filter { name, _ in !Self.ofPages.values.contains { $0.contains(name) } }.values.reduce(0, +)
-        #expect(shared > 0)
-        for (page, names) in Self.ofPages {
-            #expect(try names.map { try #require(sizes[$0]) }.reduce(shared, +) <= 36 * 1_024, "\(page)")
-        }
-    }
-
     @Test
     func `the icons are those that pages show`() throws {
         let web = Self.modules.deletingLastPathComponent()
         let names = try String(contentsOf: web.appending(path: "icons.txt"), encoding: .utf8)
             .split(separator: "\n").map(String.init)
-        let folders = ["Web/modules", "Web/templates", "Pages", "Plans"].map {
+        let folders = ["Web/modules", "Web/pages"].map {
             Self.root.appending(path: "Services/Dashboard").appending(path: $0)
         }
         let text = try folders.flatMap {

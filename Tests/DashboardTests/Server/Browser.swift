@@ -6,82 +6,66 @@ import MQTT
 import NIOCore
 import NIOEmbedded
 import ServiceKit
-import Storage
 import Synchronization
 import TestSupport
 import Workouts
 
 @testable import Dashboard
 
-/// A dashboard in this process, without a port: its routes on a store in memory, with passwords that a test defines.
+/// A dashboard in this process, without a port: its routes, with passwords that a test defines.
 struct Site {
-    /// Whom each account may see, itself included; its password is its name.
-    static let accounts: [String: Set<User>] = [
-        "anna": [User("anna")!], "ben": [User("ben")!], "coach": [User("coach")!, User("anna")!], "_operator": [],
-    ]
+    /// Their passwords are their names.
+    static let accounts: Set = ["anna", "ben", "coach", "_operator"]
 
-    let parts: DashboardParts
+    let logins: LoginService
     let clock: any WallClock
+    let configuration: DashboardConfiguration
     /// Removed with its last reference.
     private let webFolder: TemporaryFolder
     private let responder: RouterResponder<DashboardContext>
 
-    /// A web folder with the repository's templates, which need no build.
-    private static func makeWebFolder() throws -> TemporaryFolder {
-        let folder = try TemporaryFolder()
-        let templates = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../Services/Dashboard/Web/templates").standardizedFileURL.path
-        try FileManager.default.copyItem(atPath: templates, toPath: folder.file("templates"))
-        try folder.write("test", to: "version")
-        return folder
-    }
-
-    /// Runs `body` with a site.
-    ///
     /// - Parameters:
-    ///   - isLoaded: whether the store's records are loaded before.
+    ///   - isReady: whether it is known which logins have ended.
     ///   - settings: changes of the settings.
-    ///   - ask: the broker's answer about a password.
-    static func run(
-        clock: any WallClock = SystemClock(), store: MemoryStore = .owningAll(), isLoaded: Bool = true,
-        settings: (inout DashboardConfiguration, inout ServiceConfiguration) -> Void = { _, _ in },
-        ask: (@Sendable (RightsProbes.Credential) async -> BrokerAccounts.Answer)? = Site.answer,
-        _ body: (Site) async throws -> Void
-    ) async throws {
-        var service = ServiceConfiguration(name: "dashboard")
-        // On the usual port a broker of this machine would refuse the passwords.
-        service.mqtt.port = 1
-        var configuration = DashboardConfiguration()
-        let webFolder = try makeWebFolder()
-        configuration.webFolder = webFolder.path
-        settings(&configuration, &service)
-        let context = ServiceContext(
-            configuration: service, logger: .silent, bus: InMemoryBroker().client(), clock: clock)
-        let parts = DashboardParts(context, configuration, store: store, ask: ask)
-        let site = Site(
-            parts: parts, clock: clock, webFolder: webFolder,
-            responder: DashboardRouter.build(parts).buildResponder())
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await parts.records.run() }
-            tasks.addTask { try await parts.logins.run() }
-            tasks.addTask { try await parts.connections.run(onRefused: parts.logins.refused) }
-            if isLoaded {
-                for await change in store.ownership {
-                    if case .gained(let epochs) = change { try await parts.own(epochs) }
-                    break
-                }
-            }
-            try await body(site)
-            parts.records.stop()
-            tasks.cancelAll()
+    ///   - check: the broker's answer about a password.
+    init(
+        clock: any WallClock = SystemClock(), isReady: Bool = true,
+        settings: (inout DashboardConfiguration) -> Void = { _ in },
+        check: @escaping @Sendable (User, Secret) async -> PasswordCheck.Answer = Site.check
+    ) throws {
+        webFolder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: webFolder.file("pages"), withIntermediateDirectories: true)
+        for name in ["home", "live", "runs", "run", "plans", "plan", "operator", "login", "missing"] {
+            try webFolder.write("<title>\(name)", to: "pages/\(name).html")
         }
+        try webFolder.write("test", to: "version")
+        var configuration = DashboardConfiguration()
+        configuration.webFolder = webFolder.path
+        settings(&configuration)
+        logins = LoginService(
+            cookies: LoginCookies(keys: configuration.loginKeys, isSecure: configuration.isSecure), clock: clock,
+            logger: .silent, onRefusal: {}, check: check)
+        self.clock = clock
+        self.configuration = configuration
+        responder = DashboardRouter(
+            logins: logins, files: WebFiles(folder: webFolder.path), configuration: configuration, clock: clock,
+            connections: Connections(proxy: configuration.trustedProxy)
+        ).build().buildResponder()
+        if isReady { try begin() }
     }
 
-    @Sendable static func answer(_ credential: RightsProbes.Credential) async -> BrokerAccounts.Answer {
-        guard let seen = accounts["\(credential.account)"], credential.password.value == "\(credential.account)" else {
-            return .refused
-        }
-        return .accepted(AccountRights(seen: seen, isViewer: credential.account == AccountName("coach")))
+    /// session-engine is online, and the broker has sent all that it retains.
+    func begin() throws {
+        let presence = MQTTMessage(
+            topic: "pacebus/v1/services/_session-engine/session-engine-0123456789abcdef",
+            payload: Array(#"{"status":"online","at":1}"#.utf8), qos: .atMostOnce)
+        try logins.receive(presence, clock.moment)
+        logins.receivedRetained()
+        logins.tick(clock.moment)
+    }
+
+    @Sendable static func check(_ account: User, _ password: Secret) async -> PasswordCheck.Answer {
+        accounts.contains("\(account)") && password.value == "\(account)" ? .accepted : .refused
     }
 
     fileprivate func respond(to head: HTTPRequest, _ body: String, peer: String?) async throws -> Response {
@@ -108,25 +92,32 @@ final class Browser {
         self.peer = peer
     }
 
-    /// A browser with a login, unless `account` is `nil`.
-    static func with(_ account: String?, _ site: Site, peer: String? = nil) async throws -> Browser {
+    /// A browser with a login.
+    static func with(_ account: String, _ site: Site, peer: String? = nil) async throws -> Browser {
         let browser = Browser(site, peer: peer)
-        if let account { _ = try await browser.post("/login", form: ["name": account, "password": account]) }
+        _ = try await browser.logIn(account)
         return browser
+    }
+
+    func logIn(_ account: String, _ password: String? = nil, site: String? = "same-origin") async throws -> Answer {
+        try await send(
+            .post, "/login", [.contentType: "application/x-www-form-urlencoded"],
+            "name=\(account)&password=\(password ?? account)", site: site)
+    }
+
+    func logOut() async throws -> Answer { try await send(.post, "/logout") }
+
+    /// The account of `/me`; `nil` without a login.
+    func account() async throws -> String? {
+        struct Reader: Decodable { let user: String }
+        let answer = try await fetch("/me")
+        guard answer.status == 200 else { return nil }
+        return try JSONDecoder().decode(Reader.self, from: Data(try await answer.text().utf8)).user
     }
 
     func open(_ path: String) async throws -> Answer { try await send(.get, path, [.secFetchMode: "navigate"]) }
 
     func fetch(_ path: String) async throws -> Answer { try await send(.get, path, [.secFetchMode: "cors"]) }
-
-    func post(_ path: String, form: [String: String], site: String? = "same-origin") async throws -> Answer {
-        let text = form.map { "\($0.key)=\($0.value.encodedForQuery)" }.joined(separator: "&")
-        return try await send(.post, path, [.contentType: "application/x-www-form-urlencoded"], text, site: site)
-    }
-
-    func post(_ path: String, json: String) async throws -> Answer {
-        try await send(.post, path, [.contentType: "application/json"], json)
-    }
 
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields = [:], _ body: String = "",
@@ -147,7 +138,6 @@ final class Browser {
     }
 }
 
-/// A response without its body, which may be endless.
 struct Answer {
     let status: Int
     let headers: HTTPFields
@@ -158,8 +148,6 @@ struct Answer {
         headers = response.headers
         body = response.body
     }
-
-    var location: String? { headers[.location] }
 
     func text() async throws -> String {
         let collected = Collected()

@@ -12,7 +12,7 @@ import Testing
         configuration.port = Int(other.port)
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "dashboard"), logger: .silent, bus: InMemoryBroker().client())
-        let service = try Dashboard.build(context, configuration, store: MemoryDatabase().replica())
+        let service = try DashboardService(context, configuration)
         let error = await #expect(throws: SettingError.self) { try await service.run() }
         let text = "\(try #require(error))"
         #expect(text.hasPrefix("--web-port (WEB_PORT): cannot listen on 127.0.0.1:\(other.port)"), "\(text)")

@@ -74,6 +74,23 @@ struct DashboardConfigurationTests {
     @Test
     func `files that are no certificate and its key end the start`() throws {
         let configuration = try resolve(["--tls-cert-file", "/etc/passwd", "--tls-key-file", "/etc/passwd"])
-        #expect(throws: SettingError.self) { try configuration.server }
+        let context = ServiceContext(
+            configuration: ServiceConfiguration(name: "dashboard"), logger: .silent, bus: InMemoryBroker().client())
+        let bus = try DashboardService(context, configuration).bus
+        #expect(throws: SettingError.self) { try configuration.server(bus, Connections(proxy: nil)) }
+    }
+
+    @Test
+    func `a key file belongs to its owner, and holds keys alone`() throws {
+        let folder = try TemporaryFolder()
+        try folder.write(String(repeating: "0a", count: 32) + "\n", to: "key")
+        let arguments = ["--login-key-file", folder.file("key")]
+        #expect(throws: SettingError.self, "others may read it") { try resolve(arguments) }
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.file("key"))
+        _ = try resolve(arguments)
+        try folder.write("secret", to: "key")
+        let error = #expect(throws: SettingError.self) { try resolve(arguments) }
+        #expect(error.map { "\($0)".contains("64 hex digits") && !"\($0)".contains("secret") } == true)
+        #expect(throws: SettingError.self) { try resolve(["--login-key-file", "/nothing"]) }
     }
 }

@@ -1,10 +1,8 @@
-"""Chromium on the pages of a test's server, which takes messages of the bus on /test/messages."""
+"""Chromium, and what no page may do."""
 
 import contextlib
-import json
 import os
 import time
-import urllib.request
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
@@ -14,6 +12,8 @@ SMALL = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobil
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 # As Chromium's tools define it: 1.6 Mbit/s, 150 ms for each round trip.
 SLOW_4G = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 94_000}
+# Chromium refuses its sandbox to root, and a page that a test rewrote its bus on this machine; the pages are ours.
+ARGUMENTS = ["--no-sandbox", "--disable-features=LocalNetworkAccessChecks"]
 COUNT_SHIFTS = """window.shifts = [];
 new PerformanceObserver(list => {
     for (const { value, hadRecentInput, sources } of list.getEntries()) {
@@ -43,52 +43,6 @@ CUT = """() => [...document.querySelectorAll('button:not(.person-dot), .button, 
 }).map(e => e.innerText)"""
 
 
-class Server:
-    """The test's server, for one of its users."""
-
-    def __init__(self, url):
-        self.url = url
-        self.topics = set()
-
-    def post(self, path, value):
-        request = urllib.request.Request(
-            self.url + path,
-            json.dumps(value).encode(),
-            {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"},
-        )
-        with urllib.request.urlopen(request) as answer:
-            return json.load(answer)
-
-    def open(self, path):
-        return urllib.request.urlopen(self.url + path)
-
-    def publish(self, messages):
-        self.topics.update(topic for topic, _ in messages)
-        self.post("/test/messages", [{"topic": topic, "payload": json.dumps(payload)} for topic, payload in messages])
-
-    def answers(self, replies):
-        """What questions to virtual-run are answered, by type."""
-        self.post("/test/answers", {kind: json.dumps(reply) for kind, reply in replies.items()})
-
-    def reset(self):
-        """Forgets all presses and, once all streams have ended, clears all topics. Services, which stay known, are online."""
-        deadline = time.monotonic() + 10
-        while self.post("/test/reset", {})["streams"] > 0:
-            if time.monotonic() > deadline:
-                raise SystemExit("a stream stays open after its page was closed")
-            time.sleep(0.02)
-        self.post(
-            "/test/messages",
-            [
-                {"topic": topic, "payload": '{"status": "online"}' if "/services/" in topic else ""}
-                for topic in self.topics
-            ],
-        )
-
-    def presses(self):
-        return self.post("/test/presses", {})
-
-
 class Faults:
     """What no page may do: log, fail, or ask another site."""
 
@@ -98,17 +52,21 @@ class Faults:
 
     def watch(self, page, status=200):
         def log(message):
-            # Chromium logs each response with an error's status, also one that is wanted.
-            if f"with a status of {status}" not in message.text:
+            # Chromium logs each response with an error's status, also one that is wanted, and a bus that a page leaves.
+            if not any(text in message.text for text in (f"with a status of {status}", "closed before the connection")):
                 self.found.append(f"console {message.type}: {message.text}")
 
         page.on("console", log)
-        page.on("pageerror", lambda error: self.found.append(f"error: {error}"))
+        page.on("pageerror", lambda error: self.found.append(f"error: {error.stack or error}"))
         page.on("request", self.check)
 
     def check(self, request):
         if not request.url.startswith(self.allowed):
             self.found.append(f"request to {request.url}")
+
+    def expect(self, condition, text):
+        if not condition:
+            self.found.append(text)
 
     def look(self, page, name):
         """Accessibility, large targets for fingers, no scrolling to the side, and no text that is cut."""
@@ -138,8 +96,7 @@ class Faults:
 @contextlib.contextmanager
 def chromium(**options):
     with sync_playwright() as playwright:
-        # Chromium refuses its sandbox to root; the pages are ours.
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"], **options)
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS, **options)
         yield browser
         browser.close()
 
@@ -166,3 +123,91 @@ def screenshot(page, name):
     folder = os.environ.get("SCREENSHOTS")
     if folder:
         page.screenshot(path=f"{folder}/{name}.png")
+
+
+# Pages of a world.
+
+is_thorough = "SCREENSHOTS" in os.environ
+
+
+def open_page(world, browser, faults, path, user, device):
+    """A page of a new context, whose shifts are counted; without a path, nothing is opened yet."""
+    context = browser.new_context(**device, reduced_motion="reduce")
+    world.log_in(context, user)
+    page = context.new_page()
+    page.add_init_script(COUNT_SHIFTS)
+    faults.watch(page)
+    if path:
+        page.goto(world.url + path)
+    return page
+
+
+def visit(world, browser, faults, name, path, user, messages, ready, weight, wide=()):
+    """Opens a page over a slow network in each size and theme, where it is no fault, neither moves its parts nor is too heavy.
+    Names in `wide` are visited on a desktop too, all if there are pictures.
+    """
+    sizes = {"phone": PHONE}
+    if is_thorough or name in wide:
+        sizes["desktop"] = DESKTOP
+    if is_thorough:
+        sizes["small"] = SMALL
+    world.publish(messages)
+    for size, device in sizes.items():
+        page = open_page(world, browser, faults, None, user, device)
+        requests = []
+        page.on("requestfinished", lambda request: requests.append(request))
+        open_slowly(page, world.url + path)
+        try:
+            ready(page)
+            page.locator("main.drawn").wait_for()
+        except Exception as error:
+            raise SystemExit(f"{name}-{size}: {error}\n{page.locator('main').inner_html()}") from error
+        parts = [request.sizes() for request in requests]
+        bytes_ = sum(part["responseBodySize"] + part["responseHeadersSize"] for part in parts)
+        faults.expect(bytes_ <= weight, f"{name}-{size}: {bytes_} bytes, more than {weight}")
+        faults.expect(len(requests) <= 32, f"{name}-{size}: {len(requests)} requests, more than 32")
+        for theme in ["light", "dark"]:
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            screenshot(page, f"{name}-{size}-{theme}")
+            faults.look(page, f"{name}-{size}-{theme}")
+        faults.look_at_shifts(page, f"{name}-{size}")
+        page.context.close()
+    world.publish([(topic, None) for topic, _ in messages])
+
+
+class Held:
+    """Requests of a page that wait."""
+
+    def __init__(self, page, part):
+        self.page, self.routes, self.holds = page, [], True
+        page.route(part, self.take)
+
+    def take(self, route):
+        if self.holds:
+            self.routes.append(route)
+        else:
+            route.continue_()
+
+    def release_slowly(self):
+        """One after the other, until none follows."""
+        self.page.wait_for_timeout(600)
+        while self.routes:
+            self.routes.pop().continue_()
+            self.page.wait_for_timeout(30)
+        self.release()
+
+    def release(self):
+        self.holds = False
+        for route in self.routes:
+            route.continue_()
+        self.routes = []
+
+
+def check_shifts(page, faults, name):
+    """What moved by itself since the page was opened: nothing may."""
+    # A shift is reported after the next frames.
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 100))))"
+    )
+    shifts = page.evaluate("window.shifts")
+    faults.expect(sum(shift["value"] for shift in shifts) <= 0.005, f"{name}: the layout shifts: {shifts}")

@@ -299,6 +299,11 @@ def operator_topic(user, number, name):
     return f"pacebus/v1/{session[-2:]}/{user}/{session}/{name}"
 
 
+def heard(user, number, last, delay=0):
+    """An owner's word of the newest item, published as it comes or some seconds after the last one."""
+    return operator_topic(user, number, "heard/samples"), {"s": int((last + delay) * 1000), "c": last, "n": 9000}
+
+
 def operator_quiet(now):
     """One session, and all services online."""
     user, number = "runner-0200", 200
@@ -306,6 +311,7 @@ def operator_quiet(now):
     messages = [
         (operator_topic(user, number, "state"), value),
         (operator_topic(user, number, "metrics"), metrics(user, now)),
+        heard(user, number, now),
     ]
     for name in [
         "dashboard",
@@ -347,6 +353,7 @@ def operator(now):
         if status != "preparing":
             figures = metrics(user, now - age, d=1200.0 + number * 731, h=128 + number % 40)
             messages.append((operator_topic(user, number, "metrics"), figures))
+            messages.append(heard(user, number, now - age, 15 if age > 60 else 0))
     messages += operator_quiet(now)
     messages += [
         (
@@ -398,28 +405,16 @@ ZONE = f"Etc/GMT{time.gmtime().tm_hour - 12:+d}"
 RUNNERS = [f"runner-{number:02}" for number in range(1, 21)]
 
 
-def runner_metrics(number, at, **changes):
-    devices = {"watch-3f9a": {"c": at - 1, "b": 0.15 if number == 6 else 0.7}}
-    return topic(RUNNERS[number], "metrics"), metrics(
-        RUNNERS[number], at, d=2000.0 + 411 * number, h=128 + number, n=int(at), ds=devices, **changes
-    )
-
-
-def runner_route(number, at, distance=0.0):
-    """Where a runner is: most are spread over a park, five run together."""
+def runner_metrics(number, at, distance=0.0, **changes):
+    """Values and where a runner is: most are spread over a park, five run together."""
     latitude, longitude = (
         (52.512, 13.351) if 10 <= number < 15 else (52.509 + 0.0011 * (number % 5), 13.340 + 0.0013 * number)
     )
     place = {"la": latitude + distance / 111_000, "lo": longitude + (0.00003 * number if 10 <= number < 15 else 0)}
-    return topic(RUNNERS[number], "route"), {
-        "u": RUNNERS[number],
-        "s": int(at * 1000),
-        "c": at - 1,
-        "n": int(at),
-        "v": 2.9,
-        "pl": [polyline(track(60))],
-        **place,
-    }
+    devices = {"watch-3f9a": {"c": at - 1, "b": 0.15 if number == 6 else 0.7}}
+    return topic(RUNNERS[number], "metrics"), metrics(
+        RUNNERS[number], at, d=2000.0 + 411 * number, h=128 + number, n=int(at), ds=devices, **place, **changes
+    )
 
 
 def twenty(now):
@@ -440,7 +435,7 @@ def twenty(now):
             messages.append((f"pacebus/v1/u/{user}/current", {"revision": int(now * 1000), "session": None}))
             continue
         at = now - 95 if number in (2, 17) else now
-        messages += [runner_metrics(number, at), runner_route(number, at)]
+        messages.append(runner_metrics(number, at))
         messages.append((f"pacebus/v1/u/{user}/current", current(user, now)))
     return messages
 

@@ -1,21 +1,20 @@
-"""Where the focus goes when what holds it removes itself, hides or is switched off: focus.py URL."""
-
-import sys
+"""Where the focus goes when what holds it removes itself, hides or is switched off."""
 
 import fixtures
-from browser import PHONE, Faults, Server, chromium, until
+from browser import PHONE, Faults, chromium, until
+from world import World
 
-server = Server(sys.argv[1])
-faults = Faults(server)
-LIVE = f"{server.url}/live/anna/{fixtures.session_of('anna')}"
+world = World()
+faults = Faults(world)
+LIVE = f"{world.url}/live/anna/{fixtures.session_of('anna')}"
 
 
 def open_page(browser, url, login, messages):
-    context = browser.new_context(**PHONE, extra_http_headers={"Test-Login": login}, reduced_motion="reduce")
+    context = world.context(browser, login, **PHONE, reduced_motion="reduce")
     page = context.new_page()
     faults.watch(page)
-    server.reset()
-    server.publish(messages)
+    world.reset()
+    world.publish(messages)
     page.goto(url)
     page.locator("main.drawn").wait_for()
     return page
@@ -38,16 +37,14 @@ def expect_focus(page, wanted, name):
 
 
 def reply(page, is_done):
-    presses = server.presses()
-    error = {} if is_done else {"error": {"code": "invalid_state", "message": "refused"}}
-    server.post("/test/reply", {"id": presses[-1]["id"], "ok": is_done, "now": fixtures.now(), "revision": 1, **error})
+    world.answer_newest(**({"revision": 1} if is_done else {"error": {"code": "invalid_state", "message": "refused"}}))
 
 
 with chromium() as browser:
     page = open_page(browser, LIVE, "anna", fixtures.live_scenes(fixtures.now())["running"])
     for number in range(3):
         warning = {"at": fixtures.now(), "kind": "warning", "text": f"Disk {number} is full"}
-        server.publish([(fixtures.topic("anna", "announcements"), warning)])
+        world.publish([(fixtures.topic("anna", "announcements"), warning)])
         page.locator("#notices button").nth(number).wait_for()
     for left in [2, 1, 0]:
         press(page, "#notices button")
@@ -67,14 +64,14 @@ with chromium() as browser:
     # Controls that go away with the workout.
     now = fixtures.now()
     paused = fixtures.state("anna", now, status="paused", segments=[[now - 60, now]])
-    server.publish([(fixtures.topic("anna", "state"), paused)])
+    world.publish([(fixtures.topic("anna", "state"), paused)])
     page.locator("#toggle", has_text="Resume").wait_for()
     press(page, "#end")
     press(page, "#end-confirm")
     page.locator("#press", has_text="Ending…").wait_for()
     reply(page, True)
     done = fixtures.state("anna", fixtures.now(), status="completed", segments=[[now - 60, now]], endedAt=now)
-    server.publish([(fixtures.topic("anna", "state"), done)])
+    world.publish([(fixtures.topic("anna", "state"), done)])
     page.locator("#ended").wait_for()
     expect_focus(page, "Outdoor Running", "the end of a workout")
     page.context.close()
@@ -102,7 +99,7 @@ with chromium() as browser:
     page.evaluate("document.querySelector('#bar').hidden = true")
     faults.look(page, "still saving")
     page.locator("#saving-home").click()
-    page.wait_for_url(f"{server.url}/")
+    page.wait_for_url(f"{world.url}/")
     page.context.close()
 
     # Cancel during a countdown asks, and the countdown runs on.
@@ -113,8 +110,8 @@ with chromium() as browser:
     page.keyboard.press("Enter")
     page.locator("#discard-dialog").wait_for(state="hidden")
     expect_focus(page, "cancel-start", "a countdown that goes on")
-    if server.presses():
-        faults.found.append(f"Cancel during a countdown discards unasked: {server.presses()}")
+    if world.sent():
+        faults.found.append(f"Cancel during a countdown discards unasked: {world.sent()}")
     press(page, "#cancel-start")
     press(page, "#discard-confirm")
     page.locator("#press", has_text="Discarding…").wait_for(state="attached")
@@ -124,7 +121,7 @@ with chromium() as browser:
     now = fixtures.now()
     page = open_page(
         browser,
-        server.url,
+        world.url,
         "coach",
         [
             (fixtures.topic("ben", name), value)
@@ -135,7 +132,7 @@ with chromium() as browser:
     card = page.locator(".card[data-user='ben'] a")
     card.wait_for()
     card.focus()
-    server.publish(
+    world.publish(
         [
             (fixtures.topic("carla", "state"), fixtures.state("carla", now)),
             ("pacebus/v1/u/carla/current", fixtures.current("carla", now)),
@@ -149,7 +146,7 @@ with chromium() as browser:
     # A prompt that closes.
     page = open_page(
         browser,
-        f"{server.url}/virtual-runs/{fixtures.RUN}",
+        f"{world.url}/virtual-runs/{fixtures.RUN}",
         "anna",
         fixtures.run_scenes(fixtures.now())["run-finished"],
     )

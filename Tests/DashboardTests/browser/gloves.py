@@ -1,13 +1,11 @@
-"""A live page on a run or between two sets: sizes, the lock, speech, and the end of a rest: gloves.py URL."""
-
-import sys
-import time
+"""A live page on a run or between two sets: sizes, the lock, speech, and the end of a rest."""
 
 import fixtures
-from browser import PHONE, SMALL, TOO_SMALL, Faults, Server, chromium, until
+from browser import PHONE, SMALL, TOO_SMALL, Faults, chromium, until
+from world import World, wait
 
-server = Server(sys.argv[1])
-faults = Faults(server)
+world = World()
+faults = Faults(world)
 # What a headless browser has no device for.
 DEVICES = """window.tones = 0;
 window.vibrations = 0;
@@ -31,12 +29,12 @@ def expect(condition, text):
 
 
 def open_live(browser, messages, device=PHONE):
-    page = browser.new_context(**device, extra_http_headers={"Test-Login": "anna"}, reduced_motion="reduce").new_page()
+    page = world.context(browser, "anna", **device, reduced_motion="reduce").new_page()
     faults.watch(page)
     page.add_init_script(DEVICES)
-    server.reset()
-    server.publish(messages)
-    page.goto(f"{server.url}/live/anna/{fixtures.session_of('anna')}")
+    world.reset()
+    world.publish(messages)
+    page.goto(f"{world.url}/live/anna/{fixtures.session_of('anna')}")
     page.locator("main.drawn").wait_for()
     return page
 
@@ -59,21 +57,9 @@ def running(browser, device):
     page.locator("#toggle").tap()
     page.locator("#press", has_text="Pausing…").wait_for()
     expect(boxes(page) == before, "a press moves the controls")
-    deadline = time.monotonic() + 10
-    while not server.presses() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    server.post(
-        "/test/reply",
-        {
-            "id": server.presses()[0]["id"],
-            "ok": False,
-            "now": now,
-            "error": {
-                "code": "invalid_state",
-                "message": "the session cannot be paused while its coach is asked, and this line is long",
-            },
-        },
-    )
+    wait(world.sent, "a press")
+    message = "the session cannot be paused while its coach is asked, and this line is long"
+    world.answer_newest(error={"code": "invalid_state", "message": message})
     page.locator("#press.refused").wait_for()
     expect(boxes(page) == before, "a refusal moves the controls")
     page.locator("#press span").tap()
@@ -84,7 +70,7 @@ def running(browser, device):
     expect(page.locator("#press.refused").count() == 0, "a dismissed refusal stays")
     expect(not page.evaluate(CLIPPED), "a control is wider than its button while End says why it is off")
     expect(page.locator("#end").inner_text().split() == ["End", "Pause", "first"], "End does not say why it is off")
-    server.publish(
+    world.publish(
         [
             (
                 fixtures.topic("anna", "state"),
@@ -113,7 +99,7 @@ def running(browser, device):
     page.touchscreen.tap(before[2]["x"] + 20, before[2]["y"] + 20)
     padlock.tap()
     page.locator("#lock-dialog[open]").wait_for()
-    expect(len(server.presses()) == 1, "a touch of the locked page was a press")
+    expect(len(world.sent()) == 1, "a touch of the locked page was a press")
     padlock.focus()
     page.keyboard.down("Enter")
     page.locator("#lock-dialog").wait_for(state="hidden")
@@ -132,23 +118,23 @@ def announced(number):
 
 def speech(browser):
     page = open_live(browser, fixtures.outdoor("anna", fixtures.now()))
-    server.publish(announced(3))
+    world.publish(announced(3))
     until(page, "() => document.querySelector('#announce').lastChild?.textContent === 'Kilometre 3 in 4:31'")
     expect(page.evaluate("window.spoken.length") == 0, "the page speaks unasked")
     page.locator("#speak").tap()
-    server.publish(announced(4))
+    world.publish(announced(4))
     until(page, "() => window.spoken.at(-1) === 'Kilometre 4 in 4:31'")
     page.locator("#speak-hint", has_text="Speech stops when the screen is off.").wait_for()
 
     # What a page says twice is announced twice, and nothing that comes with something else is left out.
-    server.publish(announced(5) + announced(5))
+    world.publish(announced(5) + announced(5))
     until(
         page,
         "() => [...document.querySelectorAll('#announce p')].filter(p => p.textContent === 'Kilometre 5 in 4:31').length === 2",
     )
 
     # A reload keeps the choice to speak, laps and warnings, and what was dismissed.
-    server.publish(
+    world.publish(
         [
             (
                 fixtures.topic("anna", "announcements"),
@@ -158,7 +144,7 @@ def speech(browser):
     )
     until(page, "() => document.querySelector('#announce').lastChild?.textContent === 'Lap 1: 3.21 km'")
     for number in (1, 2):
-        server.publish(
+        world.publish(
             [
                 (
                     fixtures.topic("anna", "announcements"),
@@ -210,9 +196,9 @@ def presentation(browser):
     now = fixtures.now()
     for mode, other in [("workout", "list"), ("list", "workout")]:
         page = open_live(browser, [(fixtures.topic("anna", "state"), fixtures.planned(now, mode=mode))])
-        with page.expect_response("**/commands"):
-            page.locator("#presentation").tap()
-        expect(server.presses()[0]["presentationMode"] == other, f"{mode}: the press is {server.presses()}")
+        page.locator("#presentation").tap()
+        wait(world.sent, "a press")
+        expect(world.sent()[0]["presentationMode"] == other, f"{mode}: the press is {world.sent()}")
         page.context.close()
 
 
@@ -232,14 +218,13 @@ def undo(browser):
         painFlagged=["1-2"],
         completed={"1-1": [{"round": 1, "set": number, "at": now} for number in range(5)]},
     )
-    server.publish([(fixtures.topic("anna", "state"), later)])
+    world.publish([(fixtures.topic("anna", "state"), later)])
     page.locator("[data-plan=exercise]", has_text="Bent-over Row").wait_for()
     expect(skip.bounding_box() == before, "Skip moves where Undo was")
     noted = page.locator("[data-plan=set]").inner_text()
     expect(noted == "Set 1 of 4 · Pain noted", f"beside the set of a painful exercise: {noted}")
-    with page.expect_response("**/commands"):
-        button.tap()
-    press = server.presses()[0]
+    button.tap()
+    press = wait(world.sent, "a press")[0]
     expect(press["type"] == "uncompleteSet" and "item" not in press, f"Undo presses {press}")
     page.context.close()
 

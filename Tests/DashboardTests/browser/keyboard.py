@@ -1,13 +1,13 @@
-"""Start, pause and end by the keyboard alone; presses survive a reload and an engine that is away: keyboard.py URL."""
+"""Start, pause and end by the keyboard alone; presses survive a reload and an engine that is away."""
 
-import sys
 import time
 
 import fixtures
-from browser import DESKTOP, Faults, Server, chromium, until
+from browser import DESKTOP, Faults, chromium, until
+from world import World
 
-server = Server(sys.argv[1])
-faults = Faults(server)
+world = World()
+faults = Faults(world)
 
 
 def expect(condition, text):
@@ -33,7 +33,7 @@ def tab_to(page, text):
 def last_press(kind, limit=10):
     """The newest press, once it is of this type: a page shows a press before the server has it."""
     deadline = time.monotonic() + limit
-    while not (presses := server.presses()) or presses[-1]["type"] != kind:
+    while not (presses := world.sent()) or presses[-1]["type"] != kind:
         if time.monotonic() > deadline:
             raise SystemExit(f"no press {kind} in {presses}")
         time.sleep(0.02)
@@ -50,49 +50,43 @@ def press_start(page):
 
 
 with chromium() as browser:
-    context = browser.new_context(**DESKTOP, extra_http_headers={"Test-Login": "anna"})
+    context = world.context(browser, "anna", **DESKTOP)
     page = context.new_page()
     faults.watch(page)
-    server.reset()
-    page.goto(server.url)
+    world.reset()
+    page.goto(world.url)
     press_start(page)
     withdrawn = last_press("start")
     # A start that nothing answers for 10 s can be withdrawn.
     expect(page.get_by_role("button", name="Withdraw").count() == 0, "a start is withdrawn before it had time")
-    page.evaluate("""() => {
-        const key = 'pacebus.presses.anna', [press] = JSON.parse(localStorage.getItem(key));
-        localStorage.setItem(key, JSON.stringify([{ ...press, pressedAt: press.pressedAt - 11_000 }]));
-    }""")
-    page.reload()
     page.locator("#press", has_text="session-engine does not answer. Your press is kept.").wait_for()
     faults.look(page, "withdraw")
     tab_to(page, "Withdraw")
     page.keyboard.press("Enter")
-    page.locator("#press").wait_for(state="hidden")
     discard = last_press("discard")
+    world.answer_newest(error={"code": "not_found", "message": "no such session"})
+    page.locator("#press").wait_for(state="hidden")
     expect(discard["id"] != withdrawn["id"], "a withdrawal has the id of its start")
-    until(page, "() => localStorage.getItem('pacebus.presses.anna') === '[]'")
     page.goto("about:blank")
-    server.reset()
-    page.goto(server.url)
+    world.reset()
+    page.goto(world.url)
     press_start(page)
     start = last_press("start")
-    expect(
-        start["type"] == "start" and start["activity"] == "running" and len(start["session"]) == 36, f"start is {start}"
-    )
+    session = world.topic_of(start).split("/")[4]
+    expect(start["type"] == "start" and start["activity"] == "running", f"start is {start}")
 
-    # A reload posts the same press again.
+    # A reload sends the same press again.
     page.reload()
     page.locator("#press", has_text="Starting…").wait_for()
-    expect({press["id"] for press in server.presses()} == {start["id"]}, "a reload made another press")
-    server.post("/test/reply", {"id": start["id"], "ok": True, "now": fixtures.now(), "revision": 1})
-    page.wait_for_url(f"**/live/anna/{start['session']}")
+    expect({press["id"] for press in world.sent()} == {start["id"]}, "a reload made another press")
+    world.answer_newest(revision=1)
+    page.wait_for_url(f"**/live/anna/{session}")
 
     def state(**changes):
         now = fixtures.now()
-        value = fixtures.state("anna", now, **{"session": start["session"], "laps": [], **changes})
-        name = f"pacebus/v1/{start['session'][-2:]}/anna/{start['session']}/state"
-        server.publish([(name, value)])
+        value = fixtures.state("anna", now, **{"session": session, "laps": [], **changes})
+        name = f"pacebus/v1/{session[-2:]}/anna/{session}/state"
+        world.publish([(name, value)])
 
     begun = fixtures.now()
     state(segments=[[begun, None]])
@@ -103,10 +97,10 @@ with chromium() as browser:
     page.keyboard.press("Enter")
     page.locator("#press", has_text="Pausing…").wait_for()
     pause = last_press("pause")
-    expect(pause["type"] == "pause" and pause["age"] < 5, f"pause is {pause}")
+    expect(pause["type"] == "pause" and fixtures.now() - pause["at"] < 5, f"pause is {pause}")
     expect(page.locator("#toggle span").inner_text() == "Pause", "the press decided what is shown, not the state")
     state(status="paused", segments=[[begun, begun + 5]])
-    server.post("/test/reply", {"id": pause["id"], "ok": True, "now": fixtures.now(), "revision": 2})
+    world.answer_newest(revision=2)
     page.locator("#toggle", has_text="Resume").wait_for()
     until(page, "() => !document.querySelector('#end').disabled")
     page.evaluate("document.activeElement.blur()")
@@ -116,7 +110,7 @@ with chromium() as browser:
     expect(page.evaluate("document.activeElement.textContent") == "Keep going", "the dialog does not focus Keep going")
     page.keyboard.press("Escape")
     page.locator("#end-dialog").wait_for(state="hidden")
-    expect(len(server.presses()) == 3, "Escape ended the workout")
+    expect(not world.sent("end"), "Escape ended the workout")
     page.keyboard.press("Enter")
     tab_to(page, "End and save")
     page.keyboard.press("Enter")
@@ -125,15 +119,7 @@ with chromium() as browser:
     expect(end["type"] == "end" and "streams" not in end, f"end is {end}")
 
     # A refusal shows the engine's words and gives the button back.
-    server.post(
-        "/test/reply",
-        {
-            "id": end["id"],
-            "ok": False,
-            "now": fixtures.now(),
-            "error": {"code": "invalid_state", "message": "the session is active"},
-        },
-    )
+    world.answer_newest(error={"code": "invalid_state", "message": "the session is active"})
     page.locator("#press.refused", has_text="the session is active").wait_for()
     expect(not page.locator("#end").is_disabled(), "End stays disabled after a refusal")
 
@@ -143,8 +129,6 @@ with chromium() as browser:
     other.goto(page.url)
     other.locator("#toggle", has_text="Resume").wait_for()
     other.locator("#end:enabled").click()
-    # No request of this tab arrives.
-    page.route("**/commands", lambda _: None)
     page.locator("#toggle").click()
     other.locator("#press", has_text="Resuming…").wait_for()
     for name in ["end-confirm", "discard-confirm"]:
@@ -159,9 +143,9 @@ with chromium() as browser:
     # What is entered while a request is under way stays.
     runs = context.new_page()
     faults.watch(runs)
-    server.answers({})
-    server.publish(fixtures.run_scenes(fixtures.now())["run-hosting"])
-    runs.goto(f"{server.url}/virtual-runs")
+    world.answers = {}
+    world.publish(fixtures.run_scenes(fixtures.now())["run-hosting"])
+    runs.goto(f"{world.url}/virtual-runs")
     runs.locator("#contacts li").first.wait_for()
     runs.locator("#invites-from label", has_text="Nobody").click()
     runs.locator("#people-press", has_text="Saving…").wait_for()
@@ -170,7 +154,7 @@ with chromium() as browser:
     runs.get_by_label("Account name").fill("zoe")
     runs.evaluate("document.querySelector('#person-form').requestSubmit()")
     expect(runs.get_by_label("Account name").input_value() == "zoe", "a name that is not taken is lost")
-    runs.goto(f"{server.url}/virtual-runs/{fixtures.RUN}")
+    runs.goto(f"{world.url}/virtual-runs/{fixtures.RUN}")
     for name in ["zoe", "yara"]:
         runs.locator("#invite").click()
         runs.locator("#invite-form [name=people]").fill(name)

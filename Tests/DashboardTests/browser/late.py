@@ -1,23 +1,22 @@
-"""Whatever comes late moves nothing: each message, each module, the style sheets and the stream: late.py URL.
+"""Whatever comes late moves nothing: each message, each module, the style sheets and who reads.
 
 A page is opened with a part held back until it has appeared, or for as long as it can be. Nothing that is visible may move by itself.
 With SCREENSHOTS it takes all states and parts, otherwise the most different ones on a phone.
 """
 
 import os
-import sys
 
 import fixtures
-from browser import COUNT_SHIFTS, DESKTOP, PHONE, Faults, Server, chromium, until
+from browser import COUNT_SHIFTS, DESKTOP, PHONE, Faults, chromium, until
+from world import World
 
-server = Server(sys.argv[1])
-faults = Faults(server)
+world = World()
+faults = Faults(world)
 LIVE = f"/live/anna/{fixtures.session_of('anna')}"
-RUN = f"/virtual-runs/{fixtures.RUN}"
 LIMIT = 0.005
 HELD = 600
 is_thorough = "SCREENSHOTS" in os.environ
-PARTS = ["**/events?*", "**/modules/*.js", "**/*.css"] + (
+PARTS = ["**/me", "**/modules/*.js", "**/*.css"] + (
     ["**/modules/map.js", "**/leaflet/*", "**/icons.svg"] if is_thorough else []
 )
 
@@ -33,12 +32,12 @@ def check(page, name):
 
 
 def open_page(browser, device, path, login, messages):
-    context = browser.new_context(**device, extra_http_headers={"Test-Login": login})
+    context = world.context(browser, login, **device)
     page = context.new_page()
     page.add_init_script(COUNT_SHIFTS)
     faults.watch(page)
-    server.reset()
-    server.publish(messages)
+    world.reset()
+    world.publish(messages)
     return page
 
 
@@ -77,20 +76,20 @@ def late_messages(browser, size, device, name, path, login, messages):
         if path == LIVE and late[0].endswith(("/state", "/metrics") if device == DESKTOP else "/state"):
             continue
         page = open_page(browser, device, path, login, messages[:index] + messages[index + 1 :])
-        page.goto(server.url + path)
+        page.goto(world.url + path)
         page.locator("main.drawn").wait_for()
-        server.publish([late])
+        world.publish([late])
         page.wait_for_timeout(HELD)
         check(page, f"{name}-{size} with a late {late[0].rsplit('/', 1)[1]}")
         page.context.close()
 
 
 def late_files(browser, size, device, name, path, login, messages, ready):
-    """The stream and the files come one after the other, in several orders."""
+    """Who reads and the files come one after the other, in several orders."""
     for part in PARTS:
         page = open_page(browser, device, path, login, messages)
         held = Held(page, part)
-        page.goto(server.url + path, wait_until="commit")
+        page.goto(world.url + path, wait_until="commit")
         held.release_slowly()
         ready(page)
         page.locator("main.drawn").wait_for()
@@ -101,10 +100,10 @@ def late_files(browser, size, device, name, path, login, messages, ready):
 def late_state(browser, size, device):
     """The page of a workout that begins now: what its state says comes together."""
     page = open_page(browser, device, LIVE, "anna", [])
-    page.goto(server.url + LIVE)
+    page.goto(world.url + LIVE)
     page.locator("#status", has_text="Waiting for data").wait_for()
     page.wait_for_timeout(HELD)
-    server.publish(fixtures.live_scenes(fixtures.now())["planned-list"])
+    world.publish(fixtures.live_scenes(fixtures.now())["planned-list"])
     page.locator("#plan-items .current").wait_for()
     page.locator("main.drawn").wait_for()
     check(page, f"state-{size}")
@@ -115,11 +114,11 @@ def late_position(browser, size, device):
     """A position long after the start: the reader opens the map, which has room only beside the numbers of a desktop."""
     scene = fixtures.live_scenes(fixtures.now())["indoor"]
     page = open_page(browser, device, LIVE, "anna", scene)
-    page.goto(server.url + LIVE)
+    page.goto(world.url + LIVE)
     page.locator("main.drawn").wait_for()
     if page.locator("#map-box").is_visible() != (device == DESKTOP):
         faults.found.append(f"position-{size}: the map of a workout without position")
-    server.publish([(fixtures.topic("anna", "route"), fixtures.route("anna", fixtures.now()))])
+    world.publish([(fixtures.topic("anna", "route"), fixtures.route("anna", fixtures.now()))])
     if device == DESKTOP:
         page.locator(".route-line").first.wait_for()
         check(page, f"position-{size}")
@@ -139,24 +138,18 @@ def late_notices(browser, size, device):
     for name in ["silent", "indoor", "planned-list"]:
         scenes = fixtures.live_scenes(fixtures.now())
         page = open_page(browser, device, LIVE, "anna", scenes[name])
-        page.goto(server.url + LIVE)
+        page.goto(world.url + LIVE)
         page.locator("main.drawn").wait_for()
-        offline = [
-            (
-                f"pacebus/v1/services/_{service}/a",
-                {"at": fixtures.now(), "service": service, "shards": "none", "status": "offline", "version": "1"},
-            )
-            for service in ["metrics-aggregator", "route-builder"]
-        ]
-        server.publish(offline)
+        for service in ["metrics-aggregator", "route-builder"]:
+            world.set_online(service, False)
         page.locator("#notices .notice").nth(1).wait_for()
         check(page, f"notices-{name}-{size}")
         # One that covers something can be hidden, until its service goes offline again.
         for left in [1, 0]:
             page.locator("#notices").get_by_role("button", name="Hide").first.click()
             until(page, "left => document.querySelectorAll('#notices li').length === left", left)
-        for status in ["online", "offline"]:
-            server.publish([(topic, {**value, "status": status}) for topic, value in offline[:1]])
+        for is_online in [True, False]:
+            world.set_online("metrics-aggregator", is_online)
             page.wait_for_timeout(HELD)
         page.locator("#notices li").wait_for()
         page.context.close()
@@ -167,11 +160,11 @@ def shown(selector, text=None):
 
 
 def invisible_dialog(browser):
-    """The dialog of a new workout is there before the stream, and also for a press before the modules."""
-    for part in ["**/events?*", "**/modules/home.js"]:
+    """The dialog of a new workout is there for a press before the modules."""
+    for part in ["**/me", "**/modules/home.js"]:
         page = open_page(browser, DESKTOP, "/", "anna", [])
         held = Held(page, part)
-        page.goto(server.url, wait_until="commit")
+        page.goto(world.url, wait_until="commit")
         page.locator("#start-new").wait_for()
         until(page, "() => document.styleSheets.length > 0")
         for _ in range(4):
@@ -180,14 +173,12 @@ def invisible_dialog(browser):
         if focused != "start-new":
             faults.found.append(f"dialog without {part}: Tab reaches {focused}")
         page.keyboard.press("Enter")
-        if "modules" in part:
-            held.release()
+        held.release()
         page.locator("#start-confirm").wait_for()
         for _ in range(4):
             page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         page.locator("#press", has_text="Starting…").wait_for()
-        held.release()
         page.context.close()
 
 
@@ -209,13 +200,4 @@ with chromium() as browser:
             late_files(browser, size, device, name, LIVE, "anna", messages, ready)
         home = fixtures.home(fixtures.now())
         late_files(browser, size, device, "home", "/", "coach", home, shown(".card .chip", "No signal"))
-        runs = fixtures.run_scenes(fixtures.now())
-        server.answers({"routes": fixtures.run_details(), "runs": fixtures.run_overviews(fixtures.now(), 3)})
-        for name, ready in {
-            "run-two": shown(".lanes.two .lane-gap", "ahead"),
-            "run-results": shown("#splits tr td", "+"),
-        }.items():
-            late_messages(browser, size, device, name, RUN, "anna", runs[name])
-            late_files(browser, size, device, name, RUN, "anna", runs[name], ready)
-        server.answers({})
 faults.finish()

@@ -1,12 +1,11 @@
-"""The map under touch, keyboard and a strict policy: map.py URL."""
-
-import sys
+"""The map under touch, keyboard and a strict policy."""
 
 import fixtures
-from browser import PHONE, Faults, Server, chromium, screenshot, until
+from browser import PHONE, Faults, chromium, screenshot, until
+from world import World
 
-server = Server(sys.argv[1])
-faults = Faults(server)
+world = World()
+faults = Faults(world)
 
 
 def center(page):
@@ -32,19 +31,17 @@ def expect(condition, text):
 
 
 def open_map(browser, route=fixtures.route, **options):
-    context = browser.new_context(
-        **PHONE, extra_http_headers={"Test-Login": "anna"}, reduced_motion="reduce", **options
-    )
+    context = world.context(browser, "anna", **PHONE, reduced_motion="reduce", **options)
     page = context.new_page()
     faults.watch(page)
-    server.reset()
-    server.publish(
+    world.reset()
+    world.publish(
         [
             *fixtures.outdoor("anna", fixtures.now())[:-1],
             (fixtures.topic("anna", "route"), route("anna", fixtures.now())),
         ]
     )
-    page.goto(f"{server.url}/live/anna/{fixtures.session_of('anna')}")
+    page.goto(f"{world.url}/live/anna/{fixtures.session_of('anna')}")
     page.locator(".route-line").first.wait_for(state="attached")
     return page
 
@@ -64,7 +61,7 @@ with chromium() as browser:
     route = fixtures.route("anna", fixtures.now())
     marks, lines = page.locator(".map-mark").count(), page.locator(".route-line").count()
     page.evaluate("document.querySelector('.map-mark.here').dataset.isKept = 'yes'")
-    server.publish([(fixtures.topic("anna", "route"), {**route, "s": route["s"] + 1, "la": route["la"] + 0.003})])
+    world.publish([(fixtures.topic("anna", "route"), {**route, "s": route["s"] + 1, "la": route["la"] + 0.003})])
     until(page, "lines => document.querySelectorAll('.route-line').length === lines + 1", lines)
     expect(page.locator(".map-mark.here[data-is-kept]").count() == 1, "the mark is drawn again")
     expect(page.locator(".map-mark").count() == marks, "marks are drawn twice")
@@ -76,7 +73,7 @@ with chromium() as browser:
     moved = center(page)
     expect(moved[0] < before[0] - 60, f"a finger moved the map from {before} to {moved}")
     later = fixtures.route("anna", fixtures.now() + 1, la=52.58, lo=13.50)
-    server.publish([(fixtures.topic("anna", "route"), later)])
+    world.publish([(fixtures.topic("anna", "route"), later)])
     until(page, "() => document.querySelectorAll('.map-mark.kilometre').length > 6")
     screenshot(page, "map-dragged")
     page.locator("#recenter").click()
@@ -92,7 +89,7 @@ with chromium() as browser:
 
     # Followed positions come into view without a press.
     later = fixtures.route("anna", fixtures.now() + 2, la=52.60, lo=13.60)
-    server.publish([(fixtures.topic("anna", "route"), later)])
+    world.publish([(fixtures.topic("anna", "route"), later)])
     until(
         page,
         """() => {

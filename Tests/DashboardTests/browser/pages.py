@@ -1,4 +1,4 @@
-"""Every page in every state, on a phone and a desktop, light and dark: pages.py URL.
+"""Every page in every state, on a phone and a desktop, light and dark.
 
 Fails for a violation of accessibility, a message on the console, a request to another site, a page that scrolls to the side,
 one whose parts move while it loads, or one that is too heavy. With SCREENSHOTS it leaves pictures in that folder, and visits all
@@ -7,20 +7,19 @@ PAGES is a comma-separated list of the beginnings of names, to visit only those.
 """
 
 import os
-import sys
 
 import fixtures
-from browser import DESKTOP, PHONE, SMALL, Faults, Server, chromium, open_slowly, screenshot
+from browser import DESKTOP, PHONE, SMALL, Faults, chromium, open_slowly, screenshot
+from world import World
 
-server = Server(sys.argv[1])
-faults = Faults(server)
+world = World()
+faults = Faults(world)
 live = f"/live/anna/{fixtures.session_of('anna')}"
-run = f"/virtual-runs/{fixtures.RUN}"
-WEIGHTS = {"/": 60_000, live: 150_000, run: 150_000, "/virtual-runs": 60_000, "/operator": 64_000}
+WEIGHTS = {"/": 60_000, live: 150_000, "/operator": 64_000}
 REQUESTS = 32
 is_thorough = "SCREENSHOTS" in os.environ
 # Those whose layout differs most from a phone's.
-WIDE = ["silent", "home", "run-lanes", "operator"]
+WIDE = ["silent", "home", "operator"]
 
 
 def sizes(name):
@@ -29,18 +28,20 @@ def sizes(name):
     return {"phone": PHONE, "desktop": DESKTOP} if name in WIDE else {"phone": PHONE}
 
 
-def visit(browser, name, path, login, messages, ready):
+def visit(browser, name, path, login, messages, ready, offline=()):
     if not name.startswith(tuple(os.environ.get("PAGES", "").split(","))):
         return
     for size, device in sizes(name).items():
-        context = browser.new_context(**device, extra_http_headers={"Test-Login": login})
+        context = world.context(browser, login, **device)
         page = context.new_page()
         faults.watch(page)
         requests = []
         page.on("requestfinished", lambda request: requests.append(request))
-        server.reset()
-        server.publish(messages)
-        open_slowly(page, server.url + path)
+        world.reset()
+        world.publish(messages)
+        for service in offline:
+            world.set_online(service, False)
+        open_slowly(page, world.url + path)
         try:
             ready(page)
             page.locator("main.drawn").wait_for()
@@ -67,27 +68,27 @@ def look(page, name):
         faults.look(page, f"{name}-{theme}")
 
 
-def visit_without_scripts(browser, name, status, login, go):
-    """Pages that no stream fills: login, logout and errors."""
+def visit_still(browser, name, status, login, go):
+    """Pages that the bus does not fill: login, logout and errors."""
     for size, device in sizes(name).items():
-        context = browser.new_context(**device, extra_http_headers={"Test-Login": login} if login else {})
+        context = world.context(browser, login, **device) if login else browser.new_context(**device)
         page = context.new_page()
         faults.watch(page, status)
         statuses = []
         page.on(
             "response",
-            lambda response: statuses.append(response.status) if response.request.is_navigation_request() else None,
+            lambda response: statuses.append(response.status),
         )
         go(page)
-        if statuses[-1] != status:
-            faults.found.append(f"{name}-{size}: status {statuses[-1]} instead of {status}")
+        if status not in statuses:
+            faults.found.append(f"{name}-{size}: statuses {statuses} instead of {status}")
         look(page, f"{name}-{size}")
         context.close()
 
 
 def log_in(password):
     def go(page):
-        page.goto(f"{server.url}/login")
+        page.goto(f"{world.url}/login")
         if page.evaluate("document.activeElement.name") != "name":
             faults.found.append("login: the first field has no focus")
         page.get_by_label("Name").fill("anna")
@@ -101,31 +102,31 @@ def log_in(password):
 
 
 def log_out(page):
-    page.goto(server.url)
-    page.request.post(f"{server.url}/test/unanswered", headers={"Sec-Fetch-Site": "same-origin"})
+    page.goto(world.url)
+    page.locator("#start-new").click()
+    page.locator("#start-confirm").click()
+    page.locator("#press", has_text="Starting…").wait_for()
     page.locator("#menu summary").click()
     page.get_by_role("button", name="Log out", exact=True).click()
     page.get_by_role("heading", name="Log out?").wait_for()
 
 
 def discard(browser):
-    """Discards presses at the logout, here as on the server, and no other person's."""
-    page = browser.new_context(extra_http_headers={"Test-Login": "anna"}).new_page()
+    """Discards the reader's presses at the logout, and no other person's."""
+    page = world.context(browser, "anna").new_page()
     page.on("pageerror", lambda error: faults.found.append(f"discard: {error}"))
     log_out(page)
-    page.evaluate(
-        "for (const name of ['anna', 'anna.runs', 'ben']) localStorage.setItem('pacebus.presses.' + name, '[]')"
-    )
+    page.evaluate("for (const name of ['anna', 'ben']) localStorage.setItem('pacebus.refused.' + name, '[]')")
     page.get_by_role("button", name="Log out and discard them").click()
-    page.locator("#menu").wait_for()
-    left = page.evaluate("Object.keys(localStorage).filter(key => key.startsWith('pacebus.presses.'))")
-    if left != ["pacebus.presses.ben"]:
+    page.wait_for_url("**/login")
+    left = page.evaluate("Object.keys(localStorage).filter(key => key.startsWith('pacebus.re'))")
+    if left != ["pacebus.refused.ben"]:
         faults.found.append(f"discard: {left} are left")
     page.context.close()
 
 
-def error(status):
-    return lambda page: page.goto(f"{server.url}/test/errors/{status}")
+def open_missing(page):
+    page.goto(f"{world.url}/nothing")
 
 
 def shown(selector, text=None):
@@ -174,6 +175,7 @@ with chromium() as browser:
         "_operator",
         fixtures.operator(fixtures.now()),
         shown("#headline", "weather-fetcher offline"),
+        ["weather-fetcher"],
     )
     if is_thorough:
         visit(
@@ -185,43 +187,9 @@ with chromium() as browser:
             shown("#headline", "No session silent; all services online"),
         )
     visit(browser, "home-viewer", "/", "coach", [], shown("#empty", "Nothing to see yet"))
-    shows = {
-        "run-invited": shown("#ready .primary", "Accept"),
-        "run-hosting": shown("#people button", "Remove"),
-        "run-ready": shown("#ready .primary", "Go"),
-        "run-waiting": shown("#ready-text", "Waiting for ben"),
-        "run-countdown": shown("#countdown"),
-        "run-two": shown(".lanes.two .lane-gap", "ahead"),
-        "run-lanes": shown(".lane.lost"),
-        "run-finished": shown("#prompt", "ben finished"),
-        "run-lost": shown("#prompt", "Partner lost"),
-        "run-results": shown("#splits tr td", "+"),
-        "run-left": shown("#over", "You did not press Go within a minute."),
-    }
-    server.answers({"routes": fixtures.run_details(), "runs": fixtures.run_overviews(fixtures.now(), 50)})
-    for name in shows if is_thorough else ["run-lanes", "run-results", "run-hosting", "run-lost"]:
-        visit(browser, name, run, "anna", fixtures.run_scenes(fixtures.now())[name], shows[name])
-    dialogs = {
-        "run-end": ("run-lost", "#prompt-end", "#end-dialog[open] #end-confirm"),
-        "run-share": ("run-two", "#share", "#share-dialog[open]"),
-        "run-invite": ("run-hosting", "#invite", "#invite-dialog[open]"),
-        "run-heart-rate": ("run-results", "#by-heart-rate", ".route-line.zone-4"),
-    }
-    for name, (scene, button, shows_then) in dialogs.items():
-        visit(browser, name, run, "anna", fixtures.run_scenes(fixtures.now())[scene], pressed(button, shows_then))
-    invited = fixtures.run_scenes(fixtures.now())["run-invited"]
-    visit(browser, "run-banner", "/", "anna", invited, shown(".invitation button", "Accept"))
-    visit(browser, "runs-invited", "/virtual-runs", "anna", invited, shown("#runs li", "Inviting"))
-    people = [fixtures.run_people(fixtures.now()), *fixtures.run_scenes(fixtures.now())["run-results"][1:]]
-    visit(browser, "runs", "/virtual-runs", "anna", people, shown("#older"))
-    visit(browser, "runs-invite", "/virtual-runs", "anna", people, pressed("#invite", "#invite-dialog[open]"))
-    server.answers({})
-    visit(browser, "runs-empty", "/virtual-runs", "ben", [], shown("#empty", "No virtual run yet"))
-    visit_without_scripts(browser, "login", 200, None, lambda page: page.goto(f"{server.url}/login"))
-    visit_without_scripts(browser, "login-wrong", 401, None, log_in("wrong"))
-    visit_without_scripts(browser, "login-unavailable", 503, None, log_in("unavailable"))
-    visit_without_scripts(browser, "logout", 409, "anna", log_out)
+    visit_still(browser, "login", 200, None, lambda page: page.goto(f"{world.url}/login"))
+    visit_still(browser, "login-wrong", 401, None, log_in("wrong"))
+    visit_still(browser, "logout", 200, "anna", log_out)
     discard(browser)
-    for status in [401, 403, 404, 410, 503] if is_thorough else [404]:
-        visit_without_scripts(browser, f"error-{status}", status, "anna", error(status))
+    visit_still(browser, "error-404", 404, "anna", open_missing)
 faults.finish()

@@ -1,23 +1,23 @@
-"""The map with a tile server, here a fake one: tiles.py URL, of a server whose --tile-url names it."""
+"""The map with a tile server, here a fake one, of a server whose --tile-url names it."""
 
 import base64
 import re
-import sys
 
 import fixtures
-from browser import DESKTOP, SMALL, Faults, Server, chromium, screenshot, until
+from browser import DESKTOP, SMALL, Faults, chromium, screenshot, until
+from world import World
 
 TILES = "https://tiles.example"
 GREEN = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkqPlfDwAD2wHeRSQpsgAAAABJRU5ErkJggg=="
 )
 
-server = Server(sys.argv[1])
-faults = Faults(server, TILES)
+world = World(TILE_URL=f"{TILES}/{{z}}/{{x}}/{{y}}.png", TILE_ATTRIBUTION="© Example contributors")
+faults = Faults(world, TILES)
 
 with chromium() as browser:
     for size, device in {"small": SMALL, "desktop": DESKTOP}.items():
-        context = browser.new_context(**device, extra_http_headers={"Test-Login": "anna"}, reduced_motion="reduce")
+        context = world.context(browser, "anna", **device, reduced_motion="reduce")
         page = context.new_page()
         faults.watch(page)
         tiles = []
@@ -27,9 +27,9 @@ with chromium() as browser:
             route.fulfill(body=GREEN, content_type="image/png")
 
         page.route(f"{TILES}/**", answer)
-        server.reset()
-        server.publish(fixtures.outdoor("anna", fixtures.now()))
-        page.goto(f"{server.url}/live/anna/{fixtures.session_of('anna')}")
+        world.reset()
+        world.publish(fixtures.outdoor("anna", fixtures.now()))
+        page.goto(f"{world.url}/live/anna/{fixtures.session_of('anna')}")
         page.locator(".route-line").first.wait_for(state="attached")
         until(page, "() => [...document.querySelectorAll('.leaflet-tile')].some(tile => tile.naturalWidth > 0)")
         if not all(re.fullmatch(rf"{TILES}/\d+/\d+/\d+\.png", url) for url in tiles):

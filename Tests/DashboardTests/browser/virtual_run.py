@@ -1,124 +1,72 @@
 """Two browsers and two simulated runners in a virtual run, from the invitation to the results, with a real broker and real
-services: virtual_run.py EXECUTABLES WEB_FOLDER.
+services: virtual_run.py EXECUTABLES. WEB_FOLDER is as for the world.
 """
 
-import contextlib
 import os
 import pathlib
 import re
 import secrets
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
-import time
 
-from browser import DESKTOP, PHONE, Faults, Server, chromium, screenshot
+EXECUTABLES = pathlib.Path(sys.argv[1]).resolve()
+os.environ["DASHBOARD"] = str(EXECUTABLES / "dashboard")
 
-EXECUTABLES, WEB = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-SERVICES = ["session-engine", "metrics-aggregator", "route-builder", "virtual-run", "dashboard"]
+from browser import DESKTOP, PHONE, Faults, chromium, screenshot  # noqa: E402
+from world import World, free_port  # noqa: E402
+
+SERVICES = ["session-engine", "metrics-aggregator", "route-builder", "virtual-run"]
 PEOPLE = ["anna", "ben"]
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+class System(World):
+    """A world with real services, which nothing else plays."""
 
+    def start_broker(self):
+        self.passwords |= {f"_{name}": secrets.token_hex(8) for name in SERVICES}
+        super().start_broker()
 
-def wait_for_port(port):
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.05)
-    raise SystemExit(f"nothing listens on {port}")
-
-
-class System:
-    """A broker with the installation's access rules, and the services; all end with it."""
-
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-        self.folder.chmod(0o755)
-        self.processes = []
-        self.passwords = {account: secrets.token_hex(12) for account in [*PEOPLE, *("_" + name for name in SERVICES)]}
-        self.port, self.web_port = free_port(), free_port()
-        self.url = f"http://127.0.0.1:{self.web_port}"
-
-    def start(self):
-        lines = "".join(f"{account}:{password}\n" for account, password in self.passwords.items())
-        hashes = self.folder / "passwords"
-        hashes.write_text(lines)
-        subprocess.run(["mosquitto_passwd", "-U", hashes], check=True)
-        access = self.folder / "access.conf"
-        access.write_text((ROOT / "compose/access.conf").read_text())
-        viewers = self.folder / "viewers"
-        viewers.touch()
-        # People's rights are the plugin's.
-        plugin = self.folder / "pacebus_plugin.so"
-        subprocess.run(
-            ["bash", "-c", 'source compose/common.sh; build_plugin "$1"', "bash", self.folder], cwd=ROOT, check=True
-        )
-        configuration = self.folder / "mosquitto.conf"
-        configuration.write_text(
-            f"listener {self.port} 127.0.0.1\nallow_anonymous false\nacl_file {access}\npersistence false\n"
-            f"max_inflight_messages 16384\nplugin {plugin}\nplugin_opt_passwords {hashes}\nplugin_opt_viewers {viewers}\n"
-        )
-        for file in (hashes, access, viewers, configuration):
-            file.chmod(0o644)
-        for account, password in self.passwords.items():
-            (self.folder / account).touch(0o600)
-            (self.folder / account).write_text(password)
-        self.run(["mosquitto", "-c", configuration], "mosquitto")
-        wait_for_port(self.port)
+    def start_dashboard(self, settings):
+        self.devices = []
         for name in SERVICES:
-            more = ["--web-port", str(self.web_port), "--web-folder", WEB] if name == "dashboard" else []
-            self.execute(
-                name, "_" + name, [*more, "--store-url", f"sqlite:{self.folder}/{name}.sqlite", "--http-port", "0"]
-            )
-        wait_for_port(self.web_port)
+            port = free_port()
+            arguments = ["--store-url", f"sqlite:{self.folder}/{name}.sqlite", "--http-port", port]
+            self.run([EXECUTABLES / name, *arguments], port, self.environment(f"_{name}"))
+        super().start_dashboard(settings)
 
-    def execute(self, name, account, arguments, log=None):
-        environment = {
-            **os.environ,
-            "MQTT_URL": f"mqtt://{account}@127.0.0.1:{self.port}",
-            "MQTT_PASSWORD_FILE": str(self.folder / account),
-        }
-        return self.run([EXECUTABLES / name, *arguments], log or name, environment)
+    def renew(self):
+        pass
 
-    def run(self, command, log, environment=None):
-        with open(self.folder / f"{log}.log", "wb") as output:
-            process = subprocess.Popen(
-                list(map(str, command)), cwd=self.folder, env=environment, stdout=output, stderr=subprocess.STDOUT
-            )
-        self.processes.append(process)
-        return process
+    def answer(self, topic, press):
+        pass
+
+    def environment(self, account):
+        file = self.folder / account
+        file.touch(0o600)
+        file.write_text(self.passwords[account])
+        return {"MQTT_URL": f"mqtt://{account}@127.0.0.1:{self.broker.port}", "MQTT_PASSWORD_FILE": str(file)}
 
     def simulate(self, user, run):
         """A device that runs in the virtual run, and ends its session at the goal or on SIGINT."""
-        return self.execute(
-            "device",
-            user,
-            ["simulate", "--virtual-run", run, "--queue-folder", self.folder / f"queue-{user}"],
-            f"device-{user}",
-        )
+        command = [EXECUTABLES / "device", "simulate", "--virtual-run", run]
+        with open(self.folder / f"device-{user}.log", "wb") as output:
+            device = subprocess.Popen(
+                [*command, "--queue-folder", self.folder / f"queue-{user}"],
+                env={**os.environ, **self.environment(user)},
+                stdout=output,
+                stderr=output,
+            )
+        self.devices.append(device)
+        return device
 
-    def stop(self):
-        for process in reversed(self.processes):
-            process.terminate()
-        for process in self.processes:
-            process.wait(20)
-
-
-def log_in(page, url, user, password):
-    page.goto(f"{url}/login")
-    page.get_by_label("Name").fill(user)
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in").click()
-    page.locator("html.scripted").wait_for(state="attached")
+    def __exit__(self, failed, *_):
+        for device in self.devices:
+            device.terminate()
+            device.wait(20)
+        super().__exit__()
+        for log in sorted(self.folder.glob("*.log")) if failed else []:
+            print(f"== {log.name}", *log.read_text(errors="replace").splitlines()[-15:], sep="\n")
 
 
 def both_look(pages, faults, name):
@@ -143,14 +91,14 @@ def press(page, name, within="#ready"):
     page.locator(within).get_by_role("button", name=name, exact=True).click()
 
 
-def log_in_all(system, browser, faults):
-    url = system.url
+def open_all(system, browser, faults):
     pages = {}
     for user, device in zip(PEOPLE, [PHONE, DESKTOP]):
-        page = browser.new_context(**device, reduced_motion="reduce").new_page()
-        faults.watch(page)
-        log_in(page, url, user, system.passwords[user])
-        pages[user] = page
+        context = browser.new_context(**device, reduced_motion="reduce")
+        system.log_in(context, user)
+        pages[user] = context.new_page()
+        faults.watch(pages[user])
+        pages[user].goto(system.url)
     return pages
 
 
@@ -260,20 +208,10 @@ def end(system, pages, faults):
     anna.locator("#results tr").nth(1).wait_for(timeout=60_000)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    system = System(folder)
-    try:
-        system.start()
-        faults = Faults(Server(system.url))
-        with chromium() as browser:
-            pages = log_in_all(system, browser, faults)
-            play(system, pages, faults)
-            refuse(system, pages)
-            end(system, pages, faults)
-    except BaseException:
-        for log in sorted(system.folder.glob("*.log")):
-            print(f"== {log.name}", *log.read_text(errors="replace").splitlines()[-15:], sep="\n")
-        raise
-    finally:
-        system.stop()
-    faults.finish()
+with System() as system, chromium() as browser:
+    faults = Faults(system)
+    pages = open_all(system, browser, faults)
+    play(system, pages, faults)
+    refuse(system, pages)
+    end(system, pages, faults)
+faults.finish()

@@ -169,6 +169,9 @@ test("a message without new items is no sign of life", () => {
   assert.equal(freshness(shown, now + 20).text, "No signal for 0:20");
   const again = receive(shown, "metrics", {...metrics, s: (now + 19) * 1000, n: 11}, now + 19);
   assert.equal(freshness(again, now + 20).text, "Live");
+  // The metrics of a session that has only locations count none.
+  const located = receive(shown, "metrics", {...metrics, s: (now + 19) * 1000, c: now + 18}, now + 19);
+  assert.equal(freshness(located, now + 20).text, "Live");
 });
 
 test("a retained message tells its age by its newest item, corrected by the device's clock", () => {

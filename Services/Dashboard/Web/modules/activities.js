@@ -15,3 +15,15 @@ export const activities = {
   hiit: {title: "HIIT"},
   other: {title: "Other"},
 };
+
+/**
+ * Words of a plan's focus and equipment that mean the activity.
+ *
+ * @type {Record<string, string>}
+ */
+export const planWords = {
+  running: "jog jogger jogging run runner running runs treadmill",
+  cycling: "bicycle bicycling bike bikeerg bikes biking cycle cycling cyclist spin spinning",
+  rowing: "row rower rowing",
+  swimming: "pool swim swimmer swimming",
+};

@@ -82,7 +82,7 @@ export function step(link, event, now, jitter, holdsOpen) {
  * @property {(filter: string) => void} [onRefused] before `onReady`, which waits for no refused filter
  * @property {() => void} [onGranted] on each connection, for each filter
  * @typedef {{ listener: Listener, filters: Filter[], isReady: boolean, hasEnded: boolean }} Subscription
- * @typedef {{ name: string, qos: number, pattern: RegExp, newest: Map<string, any>, users: Set<Subscription>,
+ * @typedef {{ name: string, qos: number, pattern?: RegExp, newest?: Map<string, any>, users: Set<Subscription>,
  *   state: "new" | "asked" | "granted" | "ready" | "refused" }} Filter
  * @typedef {{ type: string, id: number, done: (packet?: mqtt.Packet) => void }} Expected an answer of the broker; `done`
  *   without one if the connection ends before
@@ -117,6 +117,8 @@ export class Bus {
   #socket;
   /** @type {Map<string, Filter>} */
   #filters = new Map();
+  /** @type {Filter[]} those with wildcards */
+  #wide = [];
   /** @type {Expected[]} */
   #expected = [];
   #lastID = 0;
@@ -144,6 +146,12 @@ export class Bus {
     const {phase} = this.#link;
     return phase === "waiting" || phase === "hidden" ? "closed" : phase;
   }
+
+  /** How long the connection has been open, in seconds; 0 without one. */
+  get openFor() { return this.#link.phase === "open" ? this.options.now() - this.#link.since : 0; }
+
+  /** When the broker was last heard, by the server's clock. */
+  get heardAt() { return this.serverNow() - (this.options.now() - this.#link.heardAt); }
 
   /** Connects, also after `close`, `refused` and `login`. */
   open() {
@@ -179,20 +187,28 @@ export class Bus {
    * Delivers messages until the returned function is called; at first what has come for filters in use.
    *
    * @param {string | string[]} filters @param {Listener} listener @param {number} [qos]
+   * @param {boolean} [isKept] whether the newest messages are kept for later subscriptions; not for topics without number
    */
-  subscribe(filters, listener, qos = 0) {
+  subscribe(filters, listener, qos = 0, isKept = true) {
     /** @type {Subscription} */
     const subscription = {listener, filters: [], isReady: false, hasEnded: false};
     for (const name of new Set([filters].flat())) {
-      const filter = this.#filters.get(name) ??
-        {name, qos, pattern: mqtt.pattern(name), newest: new Map(), users: new Set(), state: "new"};
+      const filter = this.#filters.get(name) ?? {
+        name,
+        qos,
+        pattern: mqtt.pattern(name),
+        newest: isKept ? new Map() : undefined,
+        users: new Set(),
+        state: "new"
+      };
       this.#filters.set(name, filter);
       filter.users.add(subscription);
       subscription.filters.push(filter);
     }
+    this.#listWide();
     // The caller has the function by then.
     queueMicrotask(() => {
-      const newest = new Map(subscription.filters.flatMap((filter) => [...filter.newest]));
+      const newest = new Map(subscription.filters.flatMap(({newest}) => [...newest ?? []]));
       for (const [topic, message] of newest) this.#tell(subscription, "onMessage", topic, message);
       this.#settle(subscription);
     });
@@ -201,10 +217,13 @@ export class Bus {
       subscription.hasEnded = true;
       const unused = subscription.filters.filter(({users}) => users.delete(subscription) && users.size === 0);
       for (const {name} of unused) this.#filters.delete(name);
+      this.#listWide();
       const known = unused.filter(({state}) => state !== "new" && state !== "refused");
       if (known.length > 0) this.#socket?.send(mqtt.unsubscribe(this.#expect("unsuback"), known));
     };
   }
+
+  #listWide() { this.#wide = [...this.#filters.values()].filter(({pattern}) => pattern); }
 
   /** @param {Filter[]} filters */
   #request(filters) {
@@ -318,11 +337,15 @@ export class Bus {
 
   /** @param {mqtt.Packet} packet */
   #deliver({topic, payload}) {
-    const message = attempt(() => JSON.parse(decoder.decode(payload)));
-    // Everything on the bus is JSON, or clears its topic.
+    const text = decoder.decode(payload);
+    // Everything on the bus is JSON, or clears its topic; the broker's own figures may be text.
+    const parsed = attempt(() => JSON.parse(text));
+    const message = parsed === undefined && topic.startsWith("$SYS/broker/") ? text : parsed;
     if (message === undefined && payload.length > 0) return;
-    const filters = [...this.#filters.values()].filter(({pattern}) => pattern.test(topic));
-    for (const {newest} of filters) payload.length > 0 ? newest.set(topic, message) : newest.delete(topic);
+    const filters = this.#wide.filter(({pattern}) => pattern?.test(topic));
+    const exact = this.#filters.get(topic);
+    if (exact) filters.push(exact);
+    for (const {newest} of filters) payload.length > 0 ? newest?.set(topic, message) : newest?.delete(topic);
     for (const user of new Set(filters.flatMap(({users}) => [...users]))) this.#tell(user, "onMessage", topic, message);
   }
 

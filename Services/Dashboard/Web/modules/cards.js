@@ -2,7 +2,7 @@
 
 import {date, day, rowOf} from "./format.js";
 import {battery, freshness, isEnded, isStopped, isUnfinished, noSession, receive as receiveSession} from "./session.js";
-import {isOlder} from "./stream.js";
+import {isOlder} from "./topics.js";
 
 /**
  * @typedef {object} Card

@@ -1,22 +1,43 @@
 // The page of all whom one may see: a card or a row for each, and a map of all.
 
+import {sound} from "./alarm.js";
 import {alerts, arrange, cards as cardsOf, noPeople, only, receive, sorted, summary, titleOf} from "./cards.js";
-import {all, announce, arrange as put, byID, keep, kept, make, setList, setNumber, setText, setValue, show, value} from "./dom.js";
-import {date, format, joined} from "./format.js";
-import {followPage, isSettled, serverNow, units, whenSettled, whenUnitsChange} from "./page.js";
+import {all, announce, arrange as put, byID, keep, make, setText, setValue, show} from "./dom.js";
+import {format, joined} from "./format.js";
+import {history} from "./history.js";
+import {bus, isOperator, isSettled, login, ownsWorkouts, reader, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
+import {Histories, read, stateOf} from "./recent.js";
 import {freshness, isEnded, statusWords, view} from "./session.js";
-import {beep, mayPlay} from "./sound.js";
+import {People} from "./watched.js";
+import {drawWeek} from "./week.js";
 
 /** @typedef {import("./cards.js").Card} Card */
 
-const main = byID("main");
-const login = main.dataset.login ?? "";
-let people = (main.dataset.people ?? "").split(" ").filter(Boolean);
+// An operator has no workout and watches everyone's.
+if (isOperator) {
+  location.replace("/operator");
+  await new Promise(() => {});
+}
+
 const root = document.documentElement;
 const list = byID("cards");
 const rows = byID("rows");
 const filter = /** @type {HTMLInputElement} */ (byID("filter"));
+setText(byID("empty"), ownsWorkouts ? "No workout is in progress." : "Nothing to see yet.");
+if (!ownsWorkouts) {
+  for (const element of all("[data-own]")) element.remove();
+}
+const connect = /** @type {HTMLDetailsElement | null} */ (document.getElementById("connect"));
+for (const element of all("[data-login]")) setText(element, login);
+setText(byID("tile-attribution"), reader.tiles?.attribution ?? "");
+show(byID("tile-attribution"), reader.tiles !== undefined);
 
+/**
+ * Whom the account sees; nothing until the broker says it.
+ *
+ * @type {string[] | undefined}
+ */
+let people;
 let known = noPeople();
 /** @type {string[]} */
 let order = [];
@@ -25,63 +46,96 @@ let troubles;
 
 /** What the start of one's own workout adds, in start.js: most who watch others have none. */
 export const own = {
-  drawn: () => {},
-  replied: (/** @type {any} */ _) => {}
+  drawn: () => {}
 };
 /** The newest of everyone. */
 export const everyone = () => known;
 
-// MARK: The stream
+// MARK: The bus
 
-/** Seconds: a stream's first events bring everyone. */
+/** Seconds: the first messages bring everyone. */
 const settling = 3;
-/** Longer than the time between two beats. */
+/** Seconds: longer than the time between two messages of a live connection. */
 const quiet = 12;
-let begunAt = 0;
-let heardAt = 0;
-let isBrokerConnected = true;
+/** Milliseconds for which the page waits for histories: a card of them moves what is below. */
+const historyWait = 1000;
+/** Workouts of one request: mostly more than a week has. */
+const pageSize = 20;
+/** Milliseconds. A record that was not yet there when the page came, and a deletion, are in no topic that viewers read. */
+const refreshInterval = 300_000;
 
-const names =
-  ["seen", "state", "metrics", "route", "current", "workout", "services", "reply", "profile", "bus", "beat"];
-followPage("/events", names, (name, data) => {
-  heardAt = performance.now() / 1000;
-  if (name === "reply") return own.replied(data);
-  if (name === "seen") see(data);
-  if (name === "bus") {
-    isBrokerConnected = data.connected;
-    begunAt = heardAt;
-  }
-  if (name === "profile" && data.user === login) main.dataset.units = data.payload.units ?? main.dataset.units;
-  if (data.user) known = receive(known, name, data, serverNow());
-  if (name === "workout" || (name === "state" && data.payload.status === "deleted")) askRecent(data.payload.revision);
+const watched = new People(bus, take, appear);
+const histories = new Histories((user) => read(history(user, pageSize), user, serverNow()), takeNewest);
+
+/** @param {string[]} users */
+function see(users) {
+  const next = [...new Set([...users, ...(ownsWorkouts ? [login] : [])])].sort();
+  if (next.join() === people?.join()) return;
+  people = next;
+  known = only(known, people);
+  histories.see(people);
+  watched.watch(people);
+  drawRecent();
   drawSoon();
-});
+}
+
+/** @param {string} name @param {{ user: string, session?: string, payload: any }} event */
+function take(name, event) {
+  const {user, session = "", payload} = event;
+  const card = known.sessions[session];
+  const before = name === "current" ? known.currents[user] : card?.shown.state;
+  const isOver = name === "state" && ["completed", "deleted"].includes(payload.status);
+  // The broker retains deleted ones for months.
+  if (card || payload.status !== "deleted") known = receive(known, name, event, serverNow());
+  const hasChanged = name === "workout" || (isOver && isSettled() && payload.status !== before?.status) ||
+    // One may have begun and ended without a connection.
+    (name === "current" && !payload.session && before && payload.revision > before.revision);
+  if (hasChanged) histories.readAgain(user);
+  // Figures wait for the next second.
+  if (name !== "metrics") drawSoon();
+}
 
 /**
- * Follows a change of whom the account may see.
+ * Today's last workout has a card, whoever still has its topics.
  *
- * @param {{ users: string[], week: string }} seen
+ * @param {import("./recent.js").Workout | undefined} workout
  */
-function see({users, week}) {
-  if (users.join(" ") === people.join(" ")) return;
-  people = users;
-  known = only(known, users);
-  areServers = false;
-  setText(document.getElementById("recent-title"), week);
-  askSoon(0);
+function takeNewest(workout) {
+  if (workout) {
+    const {user, session} = workout;
+    if (!known.sessions[session]?.shown.state)
+      known = receive(known, "state", {user, session, payload: stateOf(workout)}, serverNow());
+    known = receive(known, "workout", {user, session, payload: workout}, serverNow());
+  }
+  drawRecent();
+  drawSoon();
+  appear();
 }
 
-/** Whether a silence is the person's, not this connection's. */
-function isHearing() {
-  const now = performance.now() / 1000;
-  return isBrokerConnected && begunAt > 0 && now - begunAt > settling && now - heardAt < quiet;
+/** Shows the page once everyone's newest is there. */
+function appear() {
+  if (!people || !watched.isReady || isSettled()) return;
+  if (histories.all) settle();
+  else setTimeout(settle, historyWait);
 }
+
+setInterval(() => {
+  if (document.hidden) return;
+  if (!ownsWorkouts) people?.forEach((user) => histories.readAgain(user));
+  // A week may have begun.
+  drawRecent();
+}, refreshInterval);
+
+/** Whether a silence is the person's, not this connection's. */
+const isHearing = () => bus.openFor > settling && serverNow() - bus.heardAt < quiet;
+
+const drawRecent = () => drawWeek(histories.all, people ?? []);
 
 let isDrawing = false;
 
-/** Many events come at once. */
+/** Many messages come at once. */
 function drawSoon() {
-  if (isDrawing) return;
+  if (isDrawing || !isSettled()) return;
   isDrawing = true;
   setTimeout(() => {
     isDrawing = false;
@@ -93,22 +147,17 @@ whenUnitsChange(draw);
 whenUnitsChange(drawRecent);
 whenSettled(() => {
   order = [];
+  if (connect) connect.open = histories.all?.length === 0;
   draw();
 });
 setInterval(() => !document.hidden && draw(), 1000);
 
 // MARK: Cards and rows
 
-/** Whether the cards are still the server's own: the stream has not begun. */
-let areServers = true;
-
 function draw() {
   own.drawn();
   const now = serverNow();
   const shown = cardsOf(known, now);
-  // Until the stream has begun, the server's own cards stay.
-  areServers &&= Object.keys(known.sessions).length === 0;
-  if (areServers) return;
   order = isSettled() ? arrange(order, shown, now) : sorted(shown, now);
   const wanted = filter.value.trim().toLowerCase();
   const inOrder = order.map((user) => /** @type {Card} */ (shown.find((card) => card.user === user)));
@@ -122,12 +171,14 @@ function draw() {
   });
   setText(byID("summary"), shown.length > 1 ? summary(shown, now) : "");
   byID("sort").classList.toggle("due", sorted(shown, now).join() !== order.join());
-  const idle = people.filter((user) => !order.includes(user) && user !== login);
+  const idle = (people ?? []).filter((user) => !order.includes(user) && user !== login);
   setText(byID("idle"), shown.length > 0 && idle.length > 0 ? `No workout today: ${idle.join(", ")}` : "");
   show(byID("empty"), shown.length === 0);
-  show(document.getElementById("connect"), shown.length === 0);
+  show(connect, shown.length === 0);
   // Who sees several has them from the first card on: a second one moves nothing.
-  show(byID("card-tools"), shown.length > (people.length > 2 ? 0 : 1));
+  const hasTools = shown.length > ((people ?? []).length > 2 ? 0 : 1);
+  show(byID("card-tools"), hasTools);
+  byID("summary").classList.toggle("room-kept", hasTools);
   drawMap(inOrder.filter(({user}) => user.includes(wanted)), now);
   alert(shown, now);
 }
@@ -249,7 +300,7 @@ function drawMap(cards, now) {
   byID("map-toggle").setAttribute("aria-pressed", String(root.dataset.map === "on"));
   if (!isOn && !map) return;
   const placed = cards.flatMap(({user, session, shown}) => {
-    const {la, lo} = shown.route ?? {};
+    const {la, lo} = shown.metrics ?? {};
     if (la === undefined || lo === undefined || shown.state.status === "completed") return [];
     // Moves of less than a metre or so are noise.
     const place = /** @type {[number, number]} */ ([Math.round(la * 1e5) / 1e5, Math.round(lo * 1e5) / 1e5]);
@@ -276,7 +327,7 @@ async function loadMap() {
   sheet?.before(styles);
   try {
     const [{PeopleMap}] = await Promise.all([import("./people-map.js"), isStyled]);
-    const made = new PeopleMap(byID("map-box"), main.dataset.tiles);
+    const made = new PeopleMap(byID("map-box"), reader.tiles?.url);
     map = made;
     byID("recenter").addEventListener("click", () => made.recenter());
     draw();
@@ -288,37 +339,6 @@ async function loadMap() {
 
 // MARK: Alerts
 
-const boxes = all("[name='alert']").map((e) => /** @type {HTMLInputElement} */ (e));
-/** @type {AudioContext | undefined} */
-let audio;
-
-for (const box of boxes) {
-  box.checked = (kept("pacebus.alerts") ?? "").split(" ").includes(box.value);
-  box.addEventListener("change", () => {
-    keep("pacebus.alerts", boxes.filter(({checked}) => checked).map(({value}) => value).join(" "));
-    prepareSound();
-  });
-}
-for (const type of ["pointerdown", "keydown"]) addEventListener(type, prepareSound);
-prepareSound();
-
-/** Browsers allow sound after a press on the page only. */
-function prepareSound() {
-  const isWanted = boxes.some(({checked}) => checked);
-  if (isWanted && mayPlay()) {
-    audio ??= new AudioContext();
-    audio.resume().then(drawSound, () => {});
-  }
-  drawSound();
-}
-
-function drawSound() {
-  const isWanted = boxes.some(({checked}) => checked);
-  const isAllowed = audio?.state === "running";
-  setText(byID("alerts-text"), !isWanted ? "Alerts" : isAllowed ? "Alerts on" : "Press for alerts");
-  byID("alerts-summary").classList.toggle("on", isWanted && isAllowed);
-}
-
 /** @param {Card[]} cards @param {number} now */
 function alert(cards, now) {
   if (!isHearing()) return;
@@ -326,69 +346,15 @@ function alert(cards, now) {
   troubles = next;
   if (fresh.length === 0) return;
   announce(fresh.map((user) => `${user}: ${next[user] === "silent" ? "no signal" : "low battery"}`).join(", "));
-  const isWanted = fresh.some((user) => boxes.some(({value, checked}) => checked && value === next[user]));
-  if (!isWanted || audio?.state !== "running") return;
-  beep(audio);
+  sound(fresh.map((user) => next[user]));
 }
 
-// MARK: This week and the latest workouts
-
-const recentBox = document.getElementById("recent");
-/** @type {any} as text in the page until something changes */
-let recent;
-/** The newest revision that the shown totals may lack. */
-let asked = Number(recentBox?.dataset.revision ?? 0);
-let isAsking = false;
-
-/** @param {number} revision of a record that came, or of a deletion */
-function askRecent(revision) {
-  if (!recentBox || revision <= asked) return;
-  asked = revision;
-  // Several come together, and the server's index takes them first.
-  askSoon(500);
+// One's own last workouts, canceled ones too; the history of others is asked for.
+if (ownsWorkouts) {
+  see([]);
+  bus.subscribe(`pacebus/v1/+/${login}/+/state`,
+    {onMessage: (topic, payload) => payload && take("state", {user: login, session: topic.split("/")[4], payload})});
 }
-
-/** @param {number} delay milliseconds */
-function askSoon(delay) {
-  if (!isAsking) setTimeout(loadRecent, delay);
-  isAsking = true;
-}
-
-async function loadRecent() {
-  isAsking = false;
-  try {
-    const response = await fetch("/recent", {cache: "no-store"});
-    if (!response.ok) return;
-    recent = await response.json();
-    drawRecent();
-  } catch {
-    askSoon(5000);
-  }
-}
-
-function drawRecent() {
-  if (!recentBox) return;
-  if (!recent) return askSoon(0);
-  const options = {units: units()};
-  for (const cell of all(".cell", byID("week"))) {
-    const key = /** @type {"count" | "duration" | "distance"} */ (cell.dataset.key);
-    setNumber(/** @type {HTMLElement} */ (cell.querySelector("dd")), format(key, recent[key], options));
-  }
-  show(byID("latest-box"), recent.latest.length > 0);
-  setList(byID("latest"), recent.latest.map((/** @type {any} */ workout) => ({...workout, ...options})), latestRow);
-}
-
-/** @param {any} workout */
-function latestRow({user, session, totals, units: shown}) {
-  const options = {units: shown, activity: totals.activity};
-  const name = titleOf(totals.activity, totals.name);
-  const head = make("th", {},
-    make("a", {href: `/live/${user}/${session.toLowerCase()}`}, people.length > 1 ? `${user} · ${name}` : name), " ",
-    make("small", {}, date(totals.startedAt ?? totals.endedAt ?? 0, totals.timeZone)));
-  head.setAttribute("scope", "row");
-  return make("tr", {data: {activity: totals.activity}}, head,
-    make("td", {}, ...value(joined(format("duration", totals.activeDuration)))),
-    make("td", {}, ...value(joined(format("distance", totals.distance, options)))));
-}
-
-if (units() !== main.dataset.units) drawRecent();
+// The broker's plugin says whose topics the account may read.
+bus.subscribe(`$SYS/pacebus/accounts/${login}`,
+  {onMessage: (_, account) => see(account?.users ?? []), onReady: () => people ?? see([])});

@@ -1,14 +1,20 @@
 // The reader's virtual runs on every page: the banner, and the requests that this browser sent.
 
-import {Presses, pendingText} from "./commands.js";
-import {announce, byID, logIn, make, setList, setText, show} from "./dom.js";
+import {pendingText} from "./commands.js";
+import {announce, byID, make, setList, setText, show} from "./dom.js";
+import {bus, login, ownsWorkouts, presses, serverNow, units, whenUnitsChange} from "./page.js";
 import {invitations} from "./run-status.js";
-import {isOlder} from "./stream.js";
+import {isOlder, userTopic} from "./topics.js";
 
 /** @typedef {import("./run-status.js").Choice} Choice */
 
-const main = byID("main");
-const {login = "", run: shown} = main.dataset;
+export const noRunner = "Virtual runs are for people who train. This account only watches others.";
+
+const topic = userTopic(login, "run-request");
+/** Milliseconds after which a page says that there is no answer. */
+const patience = 3000;
+/** The run of this page, if it is one's. */
+const shown = location.pathname.match(/^\/virtual-runs\/([^/]+)/)?.[1].toLowerCase();
 /**
  * By run.
  *
@@ -19,25 +25,45 @@ const views = new Map();
 let current;
 /** @type {Set<string>} */
 const announced = new Set();
-/** @type {(() => void)[]} */
-const onChange = [];
 
-/** Requests about virtual runs; the session of a press is its run. */
-export const requests = new Presses(`${login}.runs`, (press, {kind}) => {
-  if (kind === "login") logIn();
+/** The requests of this page, by id. */
+const sent = new Set();
+/** Those from before it was loaded are its too, but none of other tabs. */
+const isOwn = (/** @type {import("./commands.js").Press} */ {id, at}) =>
+  sent.has(id) || at < serverNow() - performance.now() / 1000;
+
+presses.whenAnswered((press, outcome) => {
+  const opens = press.topic === topic && ["create", "accept", "confirm"].includes(press.type) && press.key !== shown;
   // A workout's page stays.
-  const opens = ["create", "accept", "confirm"].includes(press.type) && press.session !== shown &&
-    !location.pathname.startsWith("/live/");
-  if (kind === "done" && opens) location.assign(`/virtual-runs/${press.session}`);
-  changed();
-}, changed);
-
-function changed() {
-  for (const listener of onChange) listener();
+  if (outcome === "done" && opens && isOwn(press) && !location.pathname.startsWith("/live/"))
+    location.assign(`/virtual-runs/${press.key}`);
+});
+presses.whenChanged(drawBanner);
+whenUnitsChange(drawBanner);
+if (ownsWorkouts) {
+  setInterval(() => !document.hidden && drawBanner(), 1000);
+  bus.subscribe(userTopic(login, "runs/+"), {
+    onMessage(topic, view) {
+      const run = topic.split("/")[5];
+      if (!view) views.delete(run);
+      else if (!isOlder(views.get(run), view)) views.set(run, view);
+      drawBanner();
+    }
+  });
+  bus.subscribe(userTopic(login, "current"), {onMessage: (_, payload) => void (current = payload)});
 }
 
-/** @param {() => void} listener */
-export const whenRequestsChange = (listener) => onChange.push(listener);
+/**
+ * The reply to a question, which changes nothing; a refused one has an `error`.
+ *
+ * @param {{ type: string } & Record<string, any>} question @param {(text: string) => void} onSilence
+ */
+export async function ask(question, onSilence) {
+  const timer = setTimeout(() => onSilence("virtual-run does not answer. Trying again."), patience);
+  const reply = await bus.ask(topic, question).catch((error) => ({error}));
+  clearTimeout(timer);
+  return reply;
+}
 
 /**
  * Whether the request is taken, see `press`.
@@ -45,17 +71,9 @@ export const whenRequestsChange = (listener) => onChange.push(listener);
  * @param {string} run @param {string} type @param {Record<string, unknown>} [fields]
  */
 export function request(run, type, fields = type === "accept" ? {sharing: {}} : {}) {
-  return requests.press(type, run, "/virtual-runs/requests", {run, ...fields});
-}
-
-/** @param {string} name @param {any} data an event of any page's stream */
-export function receive(name, data) {
-  const payload = data.payload ?? data;
-  if (name === "reply") requests.replied(data);
-  if (name === "current" && (data.user ?? login) === login) current = payload;
-  if (name !== "view") return;
-  const run = payload.run.toLowerCase();
-  if (!isOlder(views.get(run), payload)) views.set(run, payload);
+  const isTaken = presses.press(topic, type, {run, ...fields});
+  if (isTaken) sent.add(presses.pending(run.toLowerCase())?.id);
+  return isTaken;
 }
 
 /**
@@ -64,10 +82,10 @@ export function receive(name, data) {
  * @param {string} run @returns {{ text: string, isRefused: boolean, isPending: boolean }}
  */
 export function requestLine(run) {
-  const pending = requests.pending(run);
-  const refused = requests.refused(run);
+  const pending = presses.pending(run);
+  const refused = presses.refused(run);
   return {
-    text: pending ? pendingText(pending, Date.now()) : refused?.refusal ?? "",
+    text: pending ? pendingText(pending, serverNow(), bus.state === "open") : refused?.refusal ?? "",
     isRefused: !pending && refused !== undefined,
     isPending: pending !== undefined
   };
@@ -80,15 +98,15 @@ export function choiceButton(run, {type, label, isPrimary}, isDisabled) {
   return button;
 }
 
-/** @param {number} now the server's clock @param {import("./format.js").Options} options */
-export function drawBanner(now, options) {
+function drawBanner() {
   const section = byID("invitations");
   const list = /** @type {HTMLElement} */ (section.firstElementChild);
-  const items = invitations([...views.values()], now, options).filter(({run}) => run !== shown).map((item) => {
-    const isBusy = item.kind === "go" && current?.session;
-    const {text: status, isPending} = requestLine(item.run);
-    return {...item, status, isPending, warning: isBusy ? `End your workout ${current.name ?? ""} first.` : ""};
-  });
+  const items =
+    invitations([...views.values()], serverNow(), {units: units()}).filter(({run}) => run !== shown).map((item) => {
+      const isBusy = item.kind === "go" && current?.session;
+      const {text: status, isPending} = requestLine(item.run);
+      return {...item, status, isPending, warning: isBusy ? `End your workout ${current.name ?? ""} first.` : ""};
+    });
   show(section, items.length > 0);
   // Texts change every second; buttons stay under the finger.
   const stable =

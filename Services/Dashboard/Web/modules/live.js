@@ -1,24 +1,36 @@
-// The page of a session: takes the stream's events, draws the view once a second, sends presses.
+// The page of a session: takes its topics, draws the view once a second, sends presses.
 
-import {all, announce, byID, cover, drawLine, enable, hider, icon, keep, kept, logIn, make, setList, setNumber, setText, setValue, show, value} from "./dom.js";
-import {Presses, pendingText} from "./commands.js";
-import {format, joined} from "./format.js";
-import {closeFor, dialog, followPage, isSettled, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
+import {all, announce, byID, cover, drawLine, enable, hider, icon, keep, kept, make, setList, setNumber, setText, setValue, show, value} from "./dom.js";
+import {pendingText} from "./commands.js";
+import {date, format, joined} from "./format.js";
+import {findWorkout} from "./history.js";
+import {bus, closeFor, dialog, isSettled, login, ownsWorkouts, presses, reader, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
 import {showKilometres} from "./kilometres.js";
 import {drawPlan, startPlan} from "./live-plan.js";
 import {drawingAfter, drawingAt, noDrawing} from "./drawing.js";
 import {notices} from "./notices.js";
 import {lock} from "./screen.js";
+import {onlineServices, receivePresence} from "./services.js";
 import {moment, noSession, receive, view} from "./session.js";
 import {read, speak, startSpeech} from "./speech.js";
+import {presences, sessionTopic} from "./topics.js";
 
 /** @typedef {ReturnType<typeof look>} View */
 
 const main = byID("main");
-const {user = "", session = "", login = ""} = main.dataset;
-const isOwner = main.dataset.owner !== undefined;
+const [user = "", id = ""] = location.pathname.split("/").slice(2);
+const session = id.toLowerCase();
+const isOwner = user === login && ownsWorkouts;
 const isWide = matchMedia("(min-width: 900px)").matches;
-const path = `/live/${user}/${session}`;
+const command = sessionTopic(user, session, "command");
+
+main.classList.toggle("owned", isOwner);
+if (!isOwner) {
+  for (const element of all("[data-own]")) element.remove();
+  setText(byID("whose"), `${user} · `);
+}
+setText(byID("tile-attribution"), reader.tiles?.attribution ?? "");
+show(byID("tile-attribution"), reader.tiles !== undefined);
 
 /** What the broker does not retain; of this tab, over a reload. */
 const key = `pacebus.live.${session}`;
@@ -30,34 +42,57 @@ let drawn;
 /** @type {import("./map.js").RouteMap | "loading" | undefined} */
 let map;
 
-const presses = isOwner ? new Presses(login, outcome, draw) : undefined;
+/** @param {string} type @param {Record<string, unknown>} [fields] */
+const press = (type, fields) => presses.press(command, type, fields);
+presses.whenChanged(draw);
 
-/** @param {import("./commands.js").Press} press @param {import("./commands.js").Answer} answer */
-function outcome(press, answer) {
-  if (answer.kind === "login") logIn();
-  else if (press.session === session) draw();
+/** Names of topics, which are those of `receive`. */
+const names = ["state", "metrics", "route", "weather", "announcements", "workout"];
+bus.subscribe(names.map((name) => sessionTopic(user, session, name)), {
+  onMessage: (topic, message) => take(/** @type {string} */ (topic.split("/").at(-1)), message),
+  onReady() {
+    hasAll = true;
+    if (shown.state) draw();
+    else findPast();
+  },
+});
+/** @type {import("./services.js").Services} */
+let processes = {};
+bus.subscribe(presences, {
+  onMessage(topic, presence) {
+    processes = receivePresence(processes, topic, presence, serverNow());
+    drawServices();
+  },
+});
+// A process that ended without a word is offline a minute later.
+setInterval(drawServices, 10_000);
+
+function drawServices() {
+  const services = onlineServices(processes, serverNow());
+  if (JSON.stringify(services) !== JSON.stringify(shown.services)) take("services", services);
 }
 
-/** @param {string} type @param {Record<string, unknown>} [fields] */
-const press = (type, fields) => presses?.press(type, session, `${path}/commands`, fields);
+/** @param {string} name @param {any} message */
+function take(name, message) {
+  if (message === undefined) return;
+  if (name === "announcements") read(message, shown.state?.activity);
+  const before = shown;
+  shown = receive(shown, name, message, serverNow());
+  if (shown === before) return;
+  if (name === "announcements") keepShown();
+  if (name === "state" && message.run && isOwner) startSpeech(true);
+  drawSoon(name);
+}
 
-followPage(`${path}/events`,
-  ["state", "metrics", "route", "weather", "announcements", "workout", "profile", "services", "reply", "ready"],
-  (name, data) => {
-    if (name === "reply") return presses?.replied(data);
-    if (name === "ready") {
-      hasAll = true;
-      return draw();
-    }
-    if (name === "announcements") read(data, shown.state?.activity);
-    const before = shown;
-    shown = receive(shown, name, data, serverNow());
-    if (shown === before) return;
-    if (name === "announcements") keepShown();
-    if (name === "state" && data.run && isOwner) startSpeech(true);
-    if (name === "profile" && data.units) main.dataset.units = data.units;
-    drawSoon(name);
-  });
+/** The totals of a workout whose topics the broker has no more, if it was found. */
+/** @type {any} */
+let past;
+
+async function findPast() {
+  if (past !== undefined) return;
+  past = await findWorkout(user, session).then((found) => found ?? null, () => null);
+  draw();
+}
 whenUnitsChange(draw);
 whenSettled(draw);
 document.addEventListener("visibilitychange", () => !document.hidden && draw());
@@ -91,18 +126,37 @@ function draw() {
     drawPast();
     drawPress();
   }
-  if (hasAll ? shown.state || main.dataset.status : shown.state && shown.metrics && shown.route) settle();
-  const ticks = ["active", "preparing", "saving"].includes(drawn?.status) || presses?.pending(session);
+  if (hasAll ? shown.state || past !== undefined : shown.state && shown.metrics && shown.route) settle();
+  const ticks = ["active", "preparing", "saving"].includes(drawn?.status) || presses.pending(session);
   const now = performance.now();
   const tickAt = ticks && !document.hidden ? now + 1005 - ((drawn?.active ?? 0) % 1) * 1000 : Infinity;
   setDrawing(drawingAt(drawing, tickAt, drawn?.status === "active" && !shown.state.plan), now);
 }
 
-/** Of a workout that only the server's history knows, the page has all but the reader's units. */
+/** Of a workout that is only in the history, the page has the totals. */
 function drawPast() {
-  const {metres, activity} = main.dataset;
-  const cell = /** @type {HTMLElement | null} */ (main.querySelector("[data-key='distance'] dd"));
-  if (metres && cell) setNumber(cell, format("distance", Number(metres), {units: units(), activity}));
+  if (past === undefined) return;
+  show(byID("map-box"), false);
+  main.classList.remove("mapped");
+  const text = past ? `Started ${date(past.startedAt, past.timeZone)}. Only the totals are available here.`
+                    : "This workout does not exist, or this account may not see it.";
+  setText(byID("ended").querySelector("p"), text);
+  show(byID("ended"), true);
+  show(byID("grid"), past !== null);
+  show(byID("tools"), false);
+  show(byID("more"), false);
+  setText(byID("status"), past ? "Finished" : "Not found");
+  if (!past) return;
+  main.dataset.activity = past.activity;
+  setText(main.querySelector("[data-text='name']"), past.name);
+  /** @type {[string, any][]} */
+  const values = [
+    ["duration", format("duration", past.activeDuration)],
+    ["distance", format("distance", past.distance, {units: units(), activity: past.activity})]
+  ];
+  for (const cell of all(".cell")) show(cell, values.some(([key]) => key === cell.dataset.key));
+  for (const [key, text] of values)
+    setNumber(/** @type {HTMLElement} */ (main.querySelector(`[data-key='${key}'] dd`)), text);
 }
 
 /** Milliseconds: a title costs the browser's window as much as a frame costs the page. */
@@ -290,7 +344,7 @@ async function drawRoute(route) {
   main.classList.add("mapped");
   try {
     const {RouteMap} = await import("./map.js");
-    map = new RouteMap(byID("map-box"), main.dataset.tiles);
+    map = new RouteMap(byID("map-box"), reader.tiles?.url);
     showKilometres(map);
     map.update(shown.route, units());
   } catch {
@@ -302,18 +356,17 @@ async function drawRoute(route) {
 // MARK: Presses
 
 /**
- * Whether the engine takes a command of this type now. The page comes with those of its time.
+ * Whether the engine takes a command of this type now.
  *
  * @param {string} type
  */
-const allows = (type) =>
-  (shown.state ? shown.state.allowed ?? [] : (main.dataset.allowed ?? "").split(" ")).includes(type);
+const allows = (type) => (shown.state?.allowed ?? []).includes(type);
 
 function drawPress() {
-  if (!presses) return;
+  if (!isOwner) return;
   const pending = presses.pending(session);
   const refused = presses.refused(session);
-  drawLine(byID("press"), pending ? pendingText(pending, Date.now()) : refused?.refusal ?? "",
+  drawLine(byID("press"), pending ? pendingText(pending, serverNow(), bus.state === "open") : refused?.refusal ?? "",
     !pending && refused !== undefined, () => presses.dismiss(session));
   byID("press").classList.toggle("asking", pending !== undefined && asksCoach(pending));
   const isStopped = allows("resume");
@@ -350,7 +403,7 @@ function drawPress() {
 const asksCoach = ({type, fields}) =>
   type === "adjustDifficulty" || (type === "swapExercise" && fields.alternative === undefined);
 
-if (presses) {
+if (isOwner) {
   byID("toggle").addEventListener("click", () => press(allows("resume") ? "resume" : "pause"));
   byID("lap").addEventListener("click", () => press("lap"));
   for (const id of ["end", "finish"]) byID(id).addEventListener("click", () => dialog("end-dialog").showModal());

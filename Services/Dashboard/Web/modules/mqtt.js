@@ -113,8 +113,9 @@ export class PacketReader {
   }
 }
 
-/** @param {string} filter @returns what its topics match */
+/** @param {string} filter @returns what its topics match; nothing for a topic */
 export function pattern(filter) {
+  if (!/[+#]/.test(filter)) return undefined;
   const levels = filter.replace(/[.*?^${}()|[\]\\]/g, "\\$&").replace(/\+/g, "[^/]*").replace(/(^|\/)#$/, "($1.*)?");
   // A wildcard at the start matches no topic of the broker's own.
   return new RegExp("^" + (filter.search(/[+#]/) === 0 ? "(?!\\$)" : "") + levels + "$", "s");

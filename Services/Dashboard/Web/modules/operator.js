@@ -1,76 +1,159 @@
-// The page of all sessions, for operators. The server renders every text and sends them all every two seconds.
+// The page of all sessions, for operators: reads their state and when their items came, and the values of those that it shows.
 
 import {all, announce, byID, make, setList, setText, setValue, show} from "./dom.js";
-import {followPage, units, whenUnitsChange} from "./page.js";
+import {countsOf, figureTopics, figuresText, headline as headlineOf, printable, receive, rowText, servicesText, shownText, table, utc} from "./operator-table.js";
+import {bus, isOperator, isSettled, serverNow, settle, units, whenUnitsChange} from "./page.js";
+import {receivePresence} from "./services.js";
+import {statusWords} from "./session.js";
+import {presences, sessionTopic} from "./topics.js";
 
-/**
- * @typedef {{ path: string, user: string, activity: string, status: string, signal: string, age: string, duration: string,
- *   distance: string, heartRate: string }} Row
- */
+/** @typedef {ReturnType<typeof rowText>} Row */
 
 const form = /** @type {HTMLFormElement} */ (byID("filter-form"));
 const rows = byID("rows");
 const headline = byID("headline");
 /** Whether the next rows are of another filter. */
 let isOther = false;
+/** Milliseconds between two drawings. */
+const interval = 2000;
+/** Rejected messages that are kept, the newest first. */
+const rejectedLimit = 20;
 
-/** The filter, as in the page's address. */
-function filter() {
-  const values = /** @type {[string, string][]} */ ([...new FormData(form)]);
-  return new URLSearchParams(values.filter(([, value]) => value !== ""));
+/** @type {import("./operator-table.js").Sessions} */
+const sessions = new Map();
+/** @type {import("./services.js").Services} */
+let services = {};
+/** @type {Record<string, number>} */
+let figures = {};
+/** @type {{ at: number, service: string, topic: string, reason: string }[]} */
+let rejected = [];
+let rejectedCount = 0;
+/** Since when rejected messages are read. */
+let since = 0;
+/**
+ * What ends the subscriptions of the rows that are shown, by session.
+ *
+ * @type {Map<string, () => void>}
+ */
+const watched = new Map();
+
+const query = new URLSearchParams(location.search);
+for (const [value, label] of [["", "Unfinished"], ["silent", "Silent"],
+       ...["preparing", "active", "paused", "suspended", "saving", "completed", "canceled"].map(
+         (status) => [status, statusWords[status]])])
+  byID("status").append(make("option", {value, selected: value === (query.get("status") ?? "")}, label));
+const input = (/** @type {string} */ name) => /** @type {HTMLInputElement} */ (form.elements.namedItem(name));
+input("name").value = query.get("name") ?? "";
+
+if (isOperator) listen();
+else {
+  setText(headline, "This page is for operators. Log in as _operator.");
+  for (const section of all("main > section:not(.operator-head), main > .operator-side")) show(section, false);
+  settle();
 }
 
-function stream() {
-  const query = filter();
-  query.set("units", units());
-  return `/operator/events?${query}`;
+function listen() {
+  const take = (/** @type {string} */ topic, /** @type {any} */ payload) => receive(sessions, topic, payload);
+  bus.subscribe(["pacebus/v1/+/+/+/state", "pacebus/v1/+/+/+/heard/+"], {
+    onMessage: take,
+    onReady() {
+      draw();
+      // Else the values of its rows come next.
+      if (watched.size === 0) settle();
+    }
+  },
+    0, false);
+  bus.subscribe(presences,
+    {onMessage: (topic, presence) => void (services = receivePresence(services, topic, presence, serverNow()))});
+  bus.subscribe(figureTopics.map((topic) => `$SYS/broker/${topic}`),
+    {onMessage: (topic, value) => void (figures[topic.slice("$SYS/broker/".length)] = parseFloat(value))});
+  bus.subscribe("pacebus/v1/rejected/+", {
+    onMessage(topic, {at, reason, topic: about}) {
+      rejectedCount += 1;
+      const service = topic.split("/")[3].replace(/^_/, "");
+      rejected =
+        [{at, service, topic: printable(about), reason: printable(reason)}, ...rejected].slice(0, rejectedLimit);
+    },
+    onReady: () => void (since ||= serverNow())
+  },
+    1, false);
+  // All sessions of a large installation are too much for a page that nobody sees.
+  document.addEventListener("visibilitychange", () => document.hidden ? bus.close() : bus.open());
+  setInterval(() => !document.hidden && draw(), interval);
+  whenUnitsChange(draw);
+  let timer = 0;
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(change, 300);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    clearTimeout(timer);
+    change();
+  });
 }
 
-const move = followPage(stream(), ["overview"], (_, data) => draw(data));
+const filter = () => ({name: input("name").value, status: input("status").value});
 
 function change() {
   isOther = true;
-  const query = `${filter()}`;
-  history.replaceState(null, "", query ? `?${query}` : location.pathname);
-  move(stream());
+  const query = new URLSearchParams(Object.entries(filter()).filter(([, value]) => value !== ""));
+  history.replaceState(null, "", `${query}` ? `?${query}` : location.pathname);
+  draw();
 }
 
-let timer = 0;
-form.addEventListener("input", () => {
-  clearTimeout(timer);
-  timer = setTimeout(change, 300);
-});
-form.addEventListener("submit", (event) => {
-  event.preventDefault();
-  clearTimeout(timer);
-  change();
-});
-whenUnitsChange(change);
-
-/** @param {any} data */
-function draw(data) {
+function draw() {
+  const now = serverNow();
+  const next = table(sessions, filter(), now);
+  const {text, isTrouble} = headlineOf(next, services, now);
   const wasTrouble = headline.classList.contains("trouble");
-  setText(headline, data.headline);
-  headline.classList.toggle("trouble", data.isTrouble);
-  if (wasTrouble !== data.isTrouble) announce(data.headline);
-  setText(byID("as-of"), data.asOf);
-  all("#counts li").forEach((item, index) => {
-    setText(item.querySelector("strong"), data.counts[index].number);
-    item.classList.toggle("trouble", data.counts[index].isTrouble);
-  });
-  setList(byID("services"), data.services,
+  setText(headline, text);
+  headline.classList.toggle("trouble", isTrouble);
+  if (wasTrouble !== isTrouble) announce(text);
+  setText(byID("as-of"), utc(bus.state === "open" ? now : bus.heardAt));
+  setList(byID("counts"), countsOf(next),
+    ({label, status, number, isTrouble}) => make("li", {className: isTrouble ? "trouble" : ""},
+      make("a", {href: `/operator?status=${status}`}, make("strong", {}, number), " ", make("span", {}, label))));
+  setList(byID("services"), servicesText(services, now),
     ({name, isOnline, text, replicas}) =>
       make("li", {}, make("strong", {}, name), make("span", {className: isOnline ? "chip" : "chip offline"}, text),
         make("ul", {}, ...replicas.map((/** @type {string} */ replica) => make("li", {}, replica)))));
-  setList(
-    byID("figures"), data.figures, ({label, text}) => make("div", {}, make("dt", {}, label), make("dd", {}, text)));
-  setText(byID("rejected-text"), data.rejectedText);
-  setList(byID("rejected"), data.rejected,
-    ({time, service, topic, reason}) => make("li", {},
-      make("span", {}, make("strong", {}, reason), " ", make("span", {className: "hint"}, `${service}, ${time}`)),
+  setList(byID("figures"), figuresText(bus.state === "open" ? figures : {}),
+    ([label, text]) => make("div", {}, make("dt", {}, label), make("dd", {}, text)));
+  setText(byID("rejected-text"), since ? `${rejectedCount || "None"} since ${utc(since)}.` : "");
+  setList(byID("rejected"), rejected,
+    ({at, service, topic, reason}) => make("li", {},
+      make("span", {}, make("strong", {}, reason), " ", make("span", {className: "hint"}, `${service}, ${utc(at)}`)),
       make("code", {}, topic)));
-  setText(byID("shown"), data.shown);
-  drawRows(data.rows);
+  setText(byID("shown"), shownText(next.matches, next.rows.length));
+  watch(next.rows.map(({facts}) => facts));
+  drawRows(next.rows.map((row) => rowText(row, units(), now)));
+}
+
+/** @param {import("./operator-table.js").Facts[]} shown whose live values are read */
+function watch(shown) {
+  const ids = new Set(shown.map(({session}) => session));
+  for (const [session, end] of watched) {
+    if (ids.has(session)) continue;
+    end();
+    watched.delete(session);
+    const facts = sessions.get(session);
+    // It would become old.
+    if (facts) facts.metrics = undefined;
+  }
+  for (const {user, session} of shown) {
+    if (watched.has(session)) continue;
+    watched.set(session,
+      bus.subscribe(sessionTopic(user, session, "metrics"), {
+        onMessage: (topic, payload) => receive(sessions, topic, payload),
+        onReady() {
+          if (isSettled()) return;
+          draw();
+          settle();
+        }
+      },
+        0, false));
+  }
 }
 
 /** @param {Row[]} list */

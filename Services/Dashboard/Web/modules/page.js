@@ -1,32 +1,96 @@
-// What all pages share: theme, units, dialogs, the bar that says how the server is reached, and its clock.
+// What all pages share: the reader, the bus, theme, units, dialogs, and the bar that says how the server is reached.
 
+import {Bus} from "./bus.js";
+import {Presses} from "./commands.js";
 import {all, byID, keep, kept, leave, logIn, setText, show} from "./dom.js";
 import {timeOfDay} from "./format.js";
-import {follow, serverClock} from "./stream.js";
+import {userTopic} from "./topics.js";
 
-/** @typedef {import("./format.js").Units} Units */
+/**
+ * @typedef {import("./format.js").Units} Units
+ * @typedef {{ user: string, login: string, viewer: boolean, now: number, version: string,
+ *   tiles?: { url: string, attribution: string } }} Reader `login`: its id; `viewer`: the account only watches others
+ */
+
+const retries = [1, 2, 5, 10];
+
+/**
+ * Asks who reads the page, until the server answers. The first request left before the modules came.
+ *
+ * @returns {Promise<Reader & { sentAt: number, receivedAt: number }>} the times of `performance`, in seconds
+ */
+async function loadReader() {
+  /** @type {Promise<Response> | undefined} */
+  let request = /** @type {any} */ (globalThis).pacebusReader;
+  for (let attempt = 0;; attempt++) {
+    const sentAt = performance.now() / 1000;
+    try {
+      const response = await (request ?? fetch("/me", {cache: "no-store"}));
+      if (response.ok) return {sentAt, receivedAt: performance.now() / 1000, ...await response.json()};
+      if (response.status === 401) {
+        logIn();
+        await new Promise(() => {});
+      }
+    } catch {
+      // No connection.
+    }
+    request = undefined;
+    setText(byID("bar").firstElementChild, "Connecting…");
+    show(byID("bar"), attempt > 0);
+    await new Promise((resume) => setTimeout(resume, retries[Math.min(attempt, retries.length - 1)] * 1000));
+  }
+}
+
+export const reader = await loadReader();
+/** The account that reads. */
+export const login = reader.user;
+export const isOperator = login === "_operator";
+/** Whether it is a person who trains: viewers and operators own nothing. */
+export const ownsWorkouts = !isOperator && !reader.viewer;
+
+export const presses = new Presses(login, () => bus);
+/** @type {Bus} */
+export const bus = new Bus({
+  user: login,
+  onState: (state, reason) => queueMicrotask(() => changed(state, reason)),
+  // Those of an earlier page come before the bus is made.
+  onKept: (request, reply) => presses.received(request, reply),
+});
 
 document.documentElement.classList.add("ready");
+setText(byID("who"), login);
+show(byID("plans-link"), ownsWorkouts);
 // The modules of the page have run by then.
 setTimeout(() => dispatchEvent(new Event("modules")));
 
+// MARK: Units
+
 /** @type {(() => void)[]} */
 const onUnits = [];
-const main = byID("main");
-
 /**
  * Of a browser that keeps nothing.
  *
  * @type {string | undefined}
  */
 let chosenUnits;
+let profileUnits = kept(`pacebus.units.${login}`);
 
 /** @returns {Units} the reader's choice, else the profile's */
-export const units = () =>
-  /** @type {Units} */ (kept("pacebus.units") ?? chosenUnits ?? main.dataset.units ?? "metric");
+export const units = () => /** @type {Units} */ (kept("pacebus.units") ?? chosenUnits ?? profileUnits ?? "metric");
 
 /** @param {() => void} listener */
 export const whenUnitsChange = (listener) => onUnits.push(listener);
+
+if (!isOperator) {
+  bus.subscribe(userTopic(login, "profile"), {
+    onMessage(_, profile) {
+      if (!profile?.units || profile.units === profileUnits) return;
+      profileUnits = profile.units;
+      keep(`pacebus.units.${login}`, profile.units);
+      for (const listener of onUnits) listener();
+    }
+  });
+}
 
 for (const [name, chosen] of Object.entries({theme: document.documentElement.dataset.theme, units: units()})) {
   for (const input of all(`[data-choice="${name}"] input`).map((e) => /** @type {HTMLInputElement} */ (e))) {
@@ -39,6 +103,8 @@ for (const [name, chosen] of Object.entries({theme: document.documentElement.dat
     });
   }
 }
+
+// MARK: Dialogs and menus
 
 for (const button of all("[data-close]")) {
   button.addEventListener("click", () => button.closest("dialog")?.close());
@@ -63,35 +129,83 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-let asOf = 0;
-/** @type {{ connected: boolean, since?: number }} */
-let broker = {connected: true};
-/** @type {import("./stream.js").Link | undefined} */
-let link;
-let isOld = false;
+/** @param {string} id */
+export const dialog = (id) => /** @type {HTMLDialogElement} */ (byID(id));
+
+/**
+ * Closes a dialog, so that its opener has the focus when the press switches it off, and opens it again if the press is not taken.
+ *
+ * @param {string} id @param {() => boolean | undefined} press
+ */
+export function closeFor(id, press) {
+  dialog(id).close();
+  if (!press()) dialog(id).showModal();
+}
+
+for (const [id, type] of [["log-out", "one"], ["log-out-everywhere", "all"]])
+  byID(id).addEventListener("click", async () => (await import("./logout.js")).logOut(/** @type {any} */ (type)));
+
+// MARK: The server
 
 /** The server's clock, in Unix seconds: this browser's may be off. */
-export const serverNow = () => serverClock.now;
+export const serverNow = () => bus.serverNow();
+bus.clockSample(reader.sentAt, reader.receivedAt, reader.now);
 
-function updateBar() {
-  const bar = byID("bar");
-  let text = "";
-  let offersReload = false;
-  if (link?.end === "gone") text = "This page is no longer available.";
-  else if (link?.phase === "waiting" || (link?.phase === "connecting" && link.attempt > 0)) {
-    text = link.reason ?? (asOf ? `Reconnecting, as of ${timeOfDay(asOf)}` : "Connecting…");
-  } else if (!broker.connected) {
-    const since = broker.since ? ` since ${timeOfDay(broker.since)}` : "";
-    text = `No connection to the broker${since}; what you see may be old`;
-  } else if (isOld) {
-    text = "Pacebus was updated.";
-    offersReload = true;
+/** Whether the page was connected before; a first connection is no event. */
+let wasOpen = false;
+// A browser may have kept the page of a former release.
+let isOld = !import.meta.url.includes(reader.version);
+
+/** @param {import("./bus.js").Bus["state"]} state @param {"connections"} [reason] */
+function changed(state, reason) {
+  // Without a connection the page shows what it has.
+  if (state === "closed") settle();
+  // Another tab may have renewed it.
+  if (state === "login") lookForLogin();
+  // The password changed, or the account is gone.
+  if (state === "refused") fetch("/logout", {method: "POST"}).finally(logIn);
+  if (state === "open" && wasOpen) lookForUpdate();
+  wasOpen ||= state === "open";
+  updateBar(state, reason);
+}
+
+async function lookForLogin() {
+  const isValid = await fetch("/me", {cache: "no-store"}).then(({status}) => status !== 401, () => true);
+  if (isValid) bus.open();
+  else logIn();
+}
+
+/** A new release may have come with the restart that ended the connection. */
+async function lookForUpdate() {
+  const sentAt = performance.now() / 1000;
+  try {
+    const response = await fetch("/me", {cache: "no-store"});
+    if (response.status === 401) logIn();
+    if (!response.ok) return;
+    const {now, version} = await response.json();
+    bus.clockSample(sentAt, performance.now() / 1000, now);
+    isOld = !import.meta.url.includes(version);
+    updateBar(bus.state);
+  } catch {
+    // The next connection looks again.
   }
-  setText(bar.firstElementChild, text);
-  show(byID("reload"), offersReload);
-  show(bar, text !== "");
+}
+
+/** @param {import("./bus.js").Bus["state"]} state @param {"connections"} [reason] */
+function updateBar(state, reason) {
+  let text = "";
+  if (state === "closed" || state === "connecting") {
+    if (reason) text = "Too many pages are open on this server. This page tries again.";
+    else if (wasOpen) text = `Reconnecting, as of ${timeOfDay(bus.heardAt)}`;
+    else if (state === "closed") text = "Connecting…";
+  } else if (isOld) text = "Pacebus was updated.";
+  setText(byID("bar").firstElementChild, text);
+  show(byID("reload"), text !== "" && state === "open");
+  show(byID("bar"), text !== "");
 }
 byID("reload").addEventListener("click", () => location.reload());
+
+// MARK: The page appears
 
 /** @type {(() => void)[]} */
 const onSettled = [];
@@ -109,78 +223,16 @@ export function settle() {
   hasSettled = true;
   for (const listener of onSettled) listener();
   // A frame later: what becomes visible in the frame that moves it counts as moved.
-  requestAnimationFrame(() => requestAnimationFrame(() => main.classList.add("drawn")));
+  requestAnimationFrame(() => requestAnimationFrame(() => byID("main").classList.add("drawn")));
 }
 
-/**
- * Follows the page's stream. Returns what moves on to another one. The page appears with the event `ready`, which follows all
- * that the broker retains, unless it takes that event itself.
- *
- * @param {string} url @param {string[]} names @param {(name: string, data: any) => void} receive
- */
-export function followPage(url, names, receive) {
-  return follow(url, [...new Set([...names, ...runNames, "beat", "bus", "ready", "end"])], {
-    changed(next) {
-      link = next;
-      // Without a stream the page shows what the server has rendered.
-      if (next.phase === "waiting" || next.phase === "over") settle();
-      if (next.end === "login") logIn();
-      updateBar();
-    },
-    receive(name, data) {
-      if (name === "beat") {
-        serverClock.receive(data.now);
-        isOld = data.version !== undefined && !import.meta.url.includes(data.version);
-      }
-      asOf = serverNow();
-      if (name === "bus") broker = data;
-      if (name === "beat" || name === "bus") updateBar();
-      if (runNames.includes(name)) receiveRuns(name, data);
-      if (names.includes(name)) receive(name, data);
-      else if (name === "ready") settle();
-    },
-  });
-}
+// MARK: Virtual runs
 
-const {login} = main.dataset;
-/** Events about the reader's virtual runs, on every page. */
-const runNames = ["view", "current", "reply"];
-/** The banner of virtual runs, once there is one; the operator has none. */
-/** @type {Promise<typeof import("./invitations.js")> | undefined} */
-let runs;
-/** The newest `current` of the reader, for the banner that is loaded later. */
-/** @type {any} */
-let ownCurrent;
-const updateBanner = () => runs?.then(({drawBanner}) => drawBanner(serverNow(), {units: units()}));
-
-function loadRuns() {
-  if (runs) return runs;
-  runs = import("./invitations.js");
-  setInterval(() => !document.hidden && updateBanner(), 1000);
-  runs.then(({whenRequestsChange}) => whenRequestsChange(updateBanner), () => {});
-  return runs;
-}
-
-/** @param {string} name @param {any} data */
-function receiveRuns(name, data) {
-  if (login === "_operator") return;
-  if (name !== "current") loadRuns().then(({receive}) => receive(name, data));
-  else if ((data.user ?? login) === login) ownCurrent = data;
-  if (ownCurrent) runs?.then(({receive}) => receive("current", ownCurrent));
-  updateBanner();
-}
-if (kept(`pacebus.presses.${login}.runs`)?.includes("id")) loadRuns();
-whenUnitsChange(updateBanner);
-
-/** @param {string} id */
-export const dialog = (id) => /** @type {HTMLDialogElement} */ (byID(id));
-
-/**
- * Closes a dialog, so that its opener has the focus when the press switches it off, and opens it again if the press is not taken.
- *
- * @param {string} id @param {() => boolean | undefined} press
- */
-export function closeFor(id, press) {
-  dialog(id).close();
-  if (!press()) dialog(id).showModal();
+// The banner about the reader's virtual runs, on every page; those who own no workouts have none.
+if (ownsWorkouts) {
+  /** @type {Promise<typeof import("./invitations.js")> | undefined} */
+  let banner;
+  const load = () => banner ??= import("./invitations.js");
+  if (presses.all.some(({topic}) => topic === userTopic(login, "run-request"))) load();
+  bus.subscribe(userTopic(login, "runs/+"), {onMessage: (_, view) => void (view && load())});
 }

@@ -1,132 +1,39 @@
-// The pages of plans. They are forms that work without this: it keeps the place and the input, names unsaved changes, and
-// reads files.
+// The list of the reader's plans.
 
-import {byID, show} from "./dom.js";
-import {followPage} from "./page.js";
+import {byID, make, setList, setText, show} from "./dom.js";
+import {date} from "./format.js";
+import {bus, login, ownsWorkouts, settle} from "./page.js";
+import {summaryOf, titleOf} from "./plan-form.js";
+import {newID} from "./requests.js";
+import {userTopic} from "./topics.js";
 
-/** Whether the engine has not answered the last change. */
-let isPending = false;
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-followPage("/events", ["reply"], (_, {ok, error}) => {
-  if (!isPending || ok !== false || !error?.code.startsWith("plan_")) return;
-  isPending = false;
-  complain(`Not saved: ${error.message}.${error.code === "plan_changed" ? " Press Save to see both versions." : ""}`);
-});
+for (const [id, query] of [["new", "?new"], ["import", "?new=import"]])
+  /** @type {HTMLAnchorElement} */ (byID(id)).href = `/plans/${newID()}${query}`;
+show(byID("deleted"), location.search === "?deleted");
 
-const form = () => /** @type {HTMLFormElement | null} */ (document.getElementById("plan-form"));
-let isSending = false;
-let isLeaving = false;
-
-const isChanged = () => byID("main").dataset.changed !== undefined;
-
-function changed() {
-  byID("main").dataset.changed = "";
-  show(byID("unsaved"), true);
-}
-
-/** @param {string} text */
-function complain(text) {
-  let notice = document.getElementById("notice");
-  if (!notice) {
-    notice = document.createElement("div");
-    notice.id = "notice";
-    notice.tabIndex = -1;
-    form()?.querySelector(".plan-head")?.after(notice);
-  }
-  notice.className = "notice plan-notice error";
-  notice.setAttribute("role", "alert");
-  const line = document.createElement("p");
-  line.textContent = text;
-  notice.replaceChildren(line);
-  notice.scrollIntoView({block: "center"});
-  notice.focus();
-}
-
-/**
- * Puts the server's answer in place of the form. Opened rows stay open.
- *
- * @param {Document} answer @param {HTMLButtonElement | null} button
- */
-function replace(answer, button) {
-  const main = byID("main");
-  const next = answer.getElementById("main");
-  if (!next) return complain("The server's answer cannot be shown. Your input is kept: try again.");
-  const [verb] = (button?.value ?? "").split(" ");
-  const isOrdered = !["up", "down", "remove"].includes(verb);
-  const open = [...main.querySelectorAll("details[open]")].map(({id}) => id).filter((id) => id && isOrdered);
-  const place = scrollY;
-  const row = /** @type {HTMLElement | null} */ (next.querySelector("[autofocus]"));
-  // The browser would complain that another element has the focus.
-  row?.removeAttribute("autofocus");
-  if (next.dataset.changed === undefined) delete main.dataset.changed;
-  else main.dataset.changed = "";
-  main.replaceChildren(...[...next.childNodes].map((node) => document.adoptNode(node)));
-  document.title = answer.title;
-  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-  ready();
-  const same =
-    /** @type {HTMLElement | null} */ (row?.querySelector(`:scope .row-tools [value="${verb} ${row.id}"]:enabled`));
-  scrollTo(0, place);
-  const target = verb === "up" || verb === "down" ? same ?? row
-    : verb === "add"                              ? row?.querySelector("input") ?? row
-                                                  : row;
-  // The button of a set is in its menu.
-  if (target === same) same?.closest("details")?.setAttribute("open", "");
-  target?.focus({preventScroll: true});
-  target?.scrollIntoView({block: "nearest"});
-}
-
-/** @param {SubmitEvent} event */
-async function submit(event) {
-  const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
-  const sent = /** @type {HTMLFormElement} */ (event.target);
-  event.preventDefault();
-  if (isSending) return;
-  isSending = true;
-  sent.setAttribute("aria-busy", "true");
-  const values = new FormData(sent);
-  if (button?.name) values.set(button.name, button.value);
-  try {
-    const answer = await fetch(sent.action, {method: "POST", body: new URLSearchParams(/** @type {any} */ (values))});
-    const text = await answer.text();
-    isPending = answer.status === 202;
-    if (answer.redirected && answer.ok) {
-      isLeaving = true;
-      // The same page with another query is a new visit.
-      location.assign(answer.url);
-    } else if (answer.status === 401) {
-      complain("You are logged out. Log in in another tab, then press again: your input is kept here.");
-    } else if (!answer.headers.get("Content-Type")?.startsWith("text/html")) {
-      complain(`The server refused the form with status ${answer.status}. Your input is kept.`);
-    } else {
-      replace(new DOMParser().parseFromString(text, "text/html"), button);
+if (ownsWorkouts) {
+  bus.subscribe(userTopic(login, "plans"), {
+    onMessage: (_, saved) => draw(saved?.plans ?? []),
+    onReady() {
+      show(byID("none"), byID("plans").children.length === 0);
+      settle();
     }
-  } catch {
-    complain("No connection to the server. Your input is kept: try again.");
-  } finally {
-    isSending = false;
-    form()?.removeAttribute("aria-busy");
-  }
+  });
+} else {
+  for (const id of ["new", "import"]) show(byID(id), false);
+  setText(byID("trouble"), "Plans are for people who train. This account only watches others.");
+  show(byID("trouble"), true);
+  settle();
 }
 
-/** What a new form needs. */
-function ready() {
-  const zone = /** @type {HTMLInputElement | null} */ (document.getElementById("time-zone"));
-  if (zone) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  form()?.addEventListener("submit", submit);
-  form()?.addEventListener("input", (event) => {
-    const {name} = /** @type {HTMLInputElement} */ (event.target);
-    if (name !== "json" && !name.startsWith("start.")) changed();
-  });
-  const file = /** @type {HTMLInputElement | null} */ (document.getElementById("json-file"));
-  file?.addEventListener("change", async () => {
-    const text = await file.files?.[0]?.text();
-    if (text !== undefined) /** @type {HTMLTextAreaElement} */
-      (byID("json")).value = text;
-  });
+/** @param {any[]} plans */
+function draw(plans) {
+  setList(byID("plans"), plans,
+    ({plan, savedAt, definition}) => make("li", {className: "card"},
+      make("a", {href: `/plans/${plan}`}, make("strong", {className: "card-user"}, titleOf(definition)),
+        make("span", {}, summaryOf(definition)),
+        make("span", {className: "card-name"}, `Saved ${date(savedAt, zone)}`))));
+  show(byID("none"), plans.length === 0);
 }
-
-addEventListener("beforeunload", (event) => {
-  if (isChanged() && !isLeaving) event.preventDefault();
-});
-ready();

@@ -1,22 +1,23 @@
-// The page of a virtual run: takes the stream's events, draws the runners once a second, sends requests.
+// The page of a virtual run: takes its topics, draws the runners once a second, sends requests.
 
-import {ask} from "./ask.js";
-import {Presses, pendingText} from "./commands.js";
-import {all, announce, byID, cover, drawLine, enable, hider, keep, kept, logIn, make, setList, setNumber, setText, show, value} from "./dom.js";
-import {choiceButton, request, requestLine, requests, whenRequestsChange} from "./invitations.js";
+import {pendingText} from "./commands.js";
+import {all, announce, byID, cover, drawLine, enable, hider, keep, kept, make, setList, setNumber, setText, show, value} from "./dom.js";
+import {ask, choiceButton, noRunner, request, requestLine} from "./invitations.js";
 import {contactButtons, names} from "./people.js";
-import {closeFor, dialog, followPage, isSettled, serverNow, units, whenUnitsChange} from "./page.js";
+import {bus, closeFor, dialog, isSettled, login, ownsWorkouts, presses, reader, serverNow, settle, units, whenUnitsChange} from "./page.js";
 import {offline} from "./notices.js";
 import {read, startSpeech} from "./speech.js";
 import {advance} from "./run-lanes.js";
 import {routes} from "./run-map.js";
 import {routesText, splitTable} from "./run-results.js";
+import {onlineServices, receivePresence} from "./services.js";
+import {presences, sessionTopic, userTopic} from "./topics.js";
 import {noRun, receive, runView} from "./virtual-run.js";
 
 /** @typedef {NonNullable<ReturnType<typeof runView>>} View */
 
 const main = byID("main");
-const {login = "", run: id = ""} = main.dataset;
+const id = (location.pathname.split("/")[2] ?? "").toLowerCase();
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** The gaps over time, which no message repeats; of this tab, over a reload. */
 const key = `pacebus.gaps.${id}`;
@@ -30,39 +31,89 @@ let run = {
 /** @type {View | undefined} */
 let drawn;
 
-startSpeech(true);
+setText(byID("tile-attribution"), reader.tiles?.attribution ?? "");
+show(byID("tile-attribution"), reader.tiles !== undefined);
 
 /** @type {string[]} */
 let contacts = [];
 
-/** The end of one's own workout is a command of its session, like that of its own page. */
-const commands = new Presses(login, (_, {kind}) => {
-  if (kind === "login") logIn();
-  draw();
-}, draw);
-
-const events = [
-  "view", "partners", "positions", "announcements", "metrics", "state", "current", "workout", "services", "people",
-  "reply"
-];
-followPage(`/virtual-runs/${id}/events`, events, (name, data) => {
-  if (name === "reply") return commands.replied(data);
-  if (name === "announcements") return read(data, "running");
-  if (name === "people") contacts = data.contacts;
+/** @param {string} name @param {any} data */
+function take(name, data) {
+  if (data === undefined) return;
   const before = run;
   run = receive(run, name, data);
   if (run !== before) draw();
-});
+}
+
+/** @type {import("./services.js").Services} */
+let processes = {};
+function drawServices() {
+  const services = onlineServices(processes, serverNow());
+  if (JSON.stringify(services) !== JSON.stringify(run.services)) take("services", services);
+}
+
+/** What ends the subscriptions of one's own session. */
+let session = "";
+let leaveSession = () => {};
+
+/** @param {string | undefined} next one's own session in the run, in any case */
+function watchSession(next) {
+  if (!next || next.toLowerCase() === session) return;
+  leaveSession();
+  session = next.toLowerCase();
+  const names = ["state", "metrics", "workout"];
+  leaveSession = bus.subscribe(names.map((name) => sessionTopic(login, session, name)), {
+    onMessage(topic, data) {
+      const name = /** @type {string} */ (topic.split("/").at(-1));
+      if (data) take(name, name === "workout" ? {session, ...data} : data);
+    },
+    onReady: settle
+  });
+}
+
+if (ownsWorkouts) {
+  startSpeech(true);
+  bus.subscribe(
+    ["", "/partners", "/positions", "/announcements"].map((level) => userTopic(login, `runs/${id}${level}`)), {
+      onMessage(topic, data) {
+        const name = topic.split("/")[6] ?? "view";
+        if (name === "announcements") return data && read(data, "running");
+        take(name, data);
+        if (name === "view") watchSession(data?.participants.find((/** @type {any} */ p) => p.user === login)?.session);
+      },
+      onReady() {
+        if (!run.view) findView();
+        if (!session) settle();
+      }
+    });
+  bus.subscribe(userTopic(login, "run-people"), {onMessage: (_, people) => void (contacts = people?.contacts ?? [])});
+  bus.subscribe(userTopic(login, "current"), {onMessage: (_, data) => take("current", data)});
+  bus.subscribe(presences, {
+    onMessage(topic, presence) {
+      processes = receivePresence(processes, topic, presence, serverNow());
+      drawServices();
+    }
+  });
+  setInterval(drawServices, 10_000);
+} else {
+  setText(byID("terms"), noRunner);
+  settle();
+}
 whenUnitsChange(draw);
-whenRequestsChange(draw);
+presses.whenChanged(draw);
 setInterval(() => !document.hidden && draw(), 1000);
 addEventListener("pagehide", () => keep(key, JSON.stringify(run.gaps), "sessionStorage"));
-// The broker keeps a view for two days after the run; virtual-run publishes an older one again.
-setTimeout(async () => {
-  if (run.view) return;
-  const {error} = await ask("show", {run: id}, (text) => !run.view && setText(byID("terms"), text));
+
+let isFinding = false;
+
+/** The broker keeps a view for two days after the run; virtual-run publishes an older one again. */
+async function findView() {
+  if (isFinding) return;
+  isFinding = true;
+  const {error} = await ask({type: "show", run: id}, (text) => !run.view && setText(byID("terms"), text));
+  isFinding = false;
   if (!run.view && error) setText(byID("terms"), "There is no such run among yours.");
-}, 2000);
+}
 
 function draw() {
   run = advance(run, serverNow());
@@ -230,7 +281,7 @@ byID("prompt-keep").addEventListener("click", () => {
 byID("prompt-end").addEventListener("click", () => dialog("end-dialog").showModal());
 byID("end-confirm").addEventListener("click", () => {
   const session = drawn?.session;
-  closeFor("end-dialog", () => !session || commands.press("end", session, `/live/${login}/${session}/commands`));
+  closeFor("end-dialog", () => !session || presses.press(sessionTopic(login, session, "command"), "end"));
 });
 for (const name of ["leave", "leave-early"])
   byID(name).addEventListener("click", () => dialog("leave-dialog").showModal());
@@ -238,10 +289,13 @@ byID("leave-confirm").addEventListener("click", () => closeFor("leave-dialog", (
 
 function drawPress() {
   const line = requestLine(id);
-  const refused = drawn?.session ? commands.refused(drawn.session) : undefined;
-  const ending = drawn?.session ? commands.pending(drawn.session) : undefined;
+  const session = drawn?.session?.toLowerCase();
+  const refused = session ? presses.refused(session) : undefined;
+  const ending = session ? presses.pending(session) : undefined;
   const isRefused = !ending && (line.isRefused || refused !== undefined);
-  drawLine(byID("press"), ending ? pendingText(ending, Date.now()) : refused?.refusal ?? line.text, isRefused, dismiss);
+  drawLine(byID("press"),
+    ending ? pendingText(ending, serverNow(), bus.state === "open") : refused?.refusal ?? line.text, isRefused,
+    dismiss);
   setText(byID("totals"), drawn?.totals ?? "");
   for (const name of ["prompt-keep", "leave-confirm", "share-confirm", "invite-confirm"])
     enable(byID(name), !line.isPending);
@@ -249,8 +303,8 @@ function drawPress() {
 }
 
 function dismiss() {
-  requests.dismiss(id);
-  if (drawn?.session) commands.dismiss(drawn.session);
+  presses.dismiss(id);
+  if (drawn?.session) presses.dismiss(drawn.session.toLowerCase());
 }
 
 // MARK: People and sharing
@@ -325,7 +379,7 @@ async function askForDetails() {
     isAnswered = true;
     draw();
   };
-  const {routes = [], splits = [], error} = await ask("routes", {run: id}, answered);
+  const {routes = [], splits = [], error} = await ask({type: "routes", run: id}, answered);
   if (asked !== askedRevision) return;
   isAnswered = true;
   details = {routes, splits};
@@ -386,7 +440,7 @@ function drawMap({hasDetails, places}) {
                          : `${run.positions?.s} ${run.metrics?.s}`;
   if (map === undefined) {
     map = "loading";
-    import("./map.js").then(({RouteMap}) => {map = new RouteMap(byID("map-box"), main.dataset.tiles); draw();});
+    import("./map.js").then(({RouteMap}) => {map = new RouteMap(byID("map-box"), reader.tiles?.url); draw();});
   } else if (map !== "loading") map.updateRunners(runners, key);
 }
 byID("by-heart-rate").addEventListener("click", () => {

@@ -1,14 +1,15 @@
 // The page of all virtual runs of the reader, of the people whom the reader runs with, and the form that creates a run.
 
-import {ask} from "./ask.js";
-import {newID} from "./commands.js";
 import {all, byID, drawLine, enable, make, setList, setText, show} from "./dom.js";
-import {request, requestLine, requests, whenRequestsChange} from "./invitations.js";
-import {dialog, followPage, units, whenUnitsChange} from "./page.js";
+import {askHistory} from "./history.js";
+import {ask, noRunner, request, requestLine} from "./invitations.js";
+import {bus, dialog, login, ownsWorkouts, presses, settle, units, whenUnitsChange} from "./page.js";
 import {contactButtons, names} from "./people.js";
+import {newID} from "./requests.js";
 import {entry, ghosts, overview, proposal} from "./run-form.js";
+import {userTopic} from "./topics.js";
 
-const {login = ""} = byID("main").dataset;
+const topic = userTopic(login, "run-request");
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** Runs of a question. */
 const pageSize = 50;
@@ -19,11 +20,11 @@ const pageSize = 50;
  */
 const runs = new Map();
 /**
- * One's own finished workouts by session.
+ * One's own newest finished workouts, once the form is open.
  *
- * @type {Map<string, any>}
+ * @type {Promise<any[]> | undefined}
  */
-const workouts = new Map();
+let workouts;
 /** @type {{ contacts: string[], blocked: string[], invitesFrom: string }} */
 let people = {contacts: [], blocked: [], invitesFrom: "everyone"};
 let status = "Loading…";
@@ -33,24 +34,36 @@ let isAnswered = false;
 let isAsking = false;
 let created = "";
 
-followPage("/events", ["view", "people", "workout"], (name, data) => {
-  if (name === "people") people = data.payload;
-  else if (name === "workout") {
-    if (data.user === login) workouts.set(data.session, {...data.payload, session: data.session});
-    return;
-  } else {
-    const run = overview(data.payload);
-    runs.set(run.run.toLowerCase(), run);
-  }
+if (ownsWorkouts) {
+  bus.subscribe(userTopic(login, "runs/+"), {
+    onMessage(_, view) {
+      if (!view) return;
+      runs.set(view.run.toLowerCase(), overview(view));
+      draw();
+    }
+  });
+  bus.subscribe(userTopic(login, "run-people"), {
+    onMessage(_, payload) {
+      people = payload ?? people;
+      draw();
+    },
+    onReady: settle
+  });
+  askForRuns();
+} else {
+  status = noRunner;
+  isAnswered = true;
+  for (const element of all("[data-own]")) show(element, false);
   draw();
-});
+  settle();
+}
 whenUnitsChange(draw);
 
 /** @param {number} [before] */
 async function askForRuns(before) {
   isAsking = true;
   draw();
-  const reply = await ask("runs", {limit: pageSize, ...(before === undefined ? {} : {before})}, (text) => {
+  const reply = await ask({type: "runs", limit: pageSize, ...(before === undefined ? {} : {before})}, (text) => {
     status = text;
     isAnswered = true;
     draw();
@@ -64,7 +77,6 @@ async function askForRuns(before) {
   }
   draw();
 }
-askForRuns();
 byID("older").addEventListener(
   "click", () => askForRuns(Math.min(...[...runs.values()].map(({createdAt}) => createdAt))));
 
@@ -78,7 +90,7 @@ function draw() {
             make("span", {className: "chip"}, status)),
           make("span", {className: "card-name"}, date), make("span", {}, text))));
   show(byID("runs"), isAnswered);
-  show(byID("people-box"), isAnswered);
+  show(byID("people-box"), isAnswered && ownsWorkouts);
   setText(byID("empty"), status);
   show(byID("empty"), isAnswered && (list.length === 0 || isAsking));
   show(byID("older"), hasOlder && !isAsking);
@@ -87,7 +99,7 @@ function draw() {
   setList(byID("blocked"), people.blocked, (/** @type {string} */ user) => personLine(user, [["unblock", "Unblock"]]));
   show(byID("no-contacts"), people.contacts.length === 0);
   show(byID("blocked-box"), people.blocked.length > 0);
-  const pending = requests.pending("people");
+  const pending = presses.pending("people");
   const from = pending?.type === "setInvites" ? pending.fields.from : people.invitesFrom;
   for (const input of all("[name=invitesFrom]")) {
     /** @type {HTMLInputElement} */ (input).checked = /** @type {HTMLInputElement} */ (input).value === from;
@@ -98,12 +110,12 @@ function draw() {
 function drawPress() {
   for (const [id, key] of [["press", created], ["people-press", "people"]]) {
     const line = key ? requestLine(key) : {text: "", isRefused: false};
-    drawLine(byID(id), line.text, line.isRefused, () => requests.dismiss(key));
+    drawLine(byID(id), line.text, line.isRefused, () => presses.dismiss(key));
   }
   const {isPending} = requestLine("people");
   for (const control of all("#people-box button, [name=invitesFrom]")) enable(control, !isPending);
 }
-whenRequestsChange(draw);
+presses.whenChanged(draw);
 setInterval(() => !document.hidden && drawPress(), 1000);
 
 // MARK: People
@@ -113,7 +125,7 @@ setInterval(() => !document.hidden && drawPress(), 1000);
  *
  * @param {string} type @param {Record<string, unknown>} fields
  */
-const change = (type, fields) => requests.press(type, "people", "/virtual-runs/requests", fields);
+const change = (type, fields) => presses.press(topic, type, fields);
 
 /** @param {string} user @param {string[][]} choices a request and its button each */
 function personLine(user, choices) {
@@ -150,15 +162,25 @@ function drawForm() {
   setText(byID("distance-unit"), units() === "imperial" ? "mi" : "km");
 }
 
+/** Ghosts are one's own finished workouts. */
+async function offerGhosts() {
+  workouts ??= askHistory(login, {limit: 100}).then(({workouts}) => workouts);
+  try {
+    const own = ghosts(await workouts, {units: units(), activity: "running"});
+    setList(byID("ghosts"), own,
+      ({session, text}) => make("label", {className: "check"},
+        make("input", {type: "checkbox", name: "ghost", value: session}), make("span", {}, text)));
+    show(byID("ghosts-box"), own.length > 0);
+  } catch {
+    workouts = undefined;
+  }
+}
+
 byID("invite").addEventListener("click", () => {
   drawForm();
+  offerGhosts();
   contactButtons(
     byID("contact-choices"), people.contacts, /** @type {HTMLInputElement} */ (form.elements.namedItem("people")));
-  const own = ghosts([...workouts.values()], {units: units(), activity: "running"});
-  setList(byID("ghosts"), own,
-    ({session, text}) => make("label", {className: "check"},
-      make("input", {type: "checkbox", name: "ghost", value: session}), make("span", {}, text)));
-  show(byID("ghosts-box"), own.length > 0);
   dialog("invite-dialog").showModal();
 });
 form.addEventListener("input", () => {
@@ -173,7 +195,7 @@ form.addEventListener("submit", (event) => {
   setText(byID("invite-error"), "error" in made ? made.error : "");
   show(byID("invite-error"), "error" in made);
   if ("error" in made) return;
-  if (created) requests.dismiss(created);
+  if (created) presses.dismiss(created);
   created = newID();
   request(created, "create", made.fields);
   dialog("invite-dialog").close();

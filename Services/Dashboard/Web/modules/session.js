@@ -1,7 +1,7 @@
 // A session as its page shows it: `receive` takes payloads of the bus, `view` turns them into text. No DOM, no clock.
 
 import {clock, format, joined, minutes, rowOf, weather as weatherText} from "./format.js";
-import {isOlder} from "./stream.js";
+import {isOlder} from "./topics.js";
 
 /**
  * @typedef {import("./format.js").Units} Units
@@ -73,7 +73,8 @@ export function receive(session, name, payload, now) {
  */
 export function arrival(shown, next, state) {
   const published = next.s / 1000;
-  if (shown) return next.n > shown.n ? published : 0;
+  // The metrics of a session that has only locations count none of them.
+  if (shown) return next.n > shown.n || next.c > shown.c ? published : 0;
   const device = Object.keys(next.ds ?? {}).find((name) => next.ds[name].c === next.c) ?? "";
   return next.c === undefined ? 0 : Math.min(published, next.c - (state?.clockSkew?.[device] ?? 0));
 }

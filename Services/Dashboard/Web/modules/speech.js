@@ -1,10 +1,9 @@
 // Speech: the page reads announcements aloud if the reader wants it.
 
 import {announce, byID, keep, kept, setText, show} from "./dom.js";
-import {units} from "./page.js";
+import {serverNow, units} from "./page.js";
 import {announcementText} from "./notices.js";
 import {mayPlay} from "./sound.js";
-import {serverClock} from "./stream.js";
 
 /** Seconds after which an announcement is too old to be read. */
 const ageLimit = 10;
@@ -40,7 +39,7 @@ export function speak(text) {
 /** @param {any} announcement @param {string} [activity] */
 export function read(announcement, activity) {
   const text = announcementText(announcement, {units: units(), activity});
-  if (!text || serverClock.now - announcement.at > ageLimit) return;
+  if (!text || serverNow() - announcement.at > ageLimit) return;
   announce(text);
   speak(text);
 }

@@ -1,16 +1,15 @@
 // The page of all whom one may see, with the start of one's own workout.
 
+import {activities} from "./activities.js";
 import {canceled, titleOf} from "./cards.js";
-import {Presses, isUnanswered, newID, pendingText} from "./commands.js";
-import {announce, byID, drawLine, enable, logIn, make, setList, setText, show} from "./dom.js";
+import {isUnanswered, pendingText} from "./commands.js";
+import {activityOf, titleOf as planTitle} from "./definition.js";
+import {announce, byID, drawLine, enable, make, setList, setText, show} from "./dom.js";
 import {format, joined, metresPerYard} from "./format.js";
 import {everyone, own} from "./home.js";
-import {dialog, units} from "./page.js";
-
-const {login = ""} = byID("main").dataset;
-const presses = new Presses(login, outcome, drawResume);
-own.drawn = drawResume;
-own.replied = (reply) => presses.replied(reply);
+import {bus, dialog, login, ownsWorkouts, presses, serverNow, units} from "./page.js";
+import {newID} from "./requests.js";
+import {sessionTopic, userTopic} from "./topics.js";
 
 /** Metres from which on the distance helps to recognize a workout. */
 const least = 100;
@@ -23,8 +22,7 @@ function drawResume() {
     show(resume, current.offersResume === true);
     if (current.session) {
       const session = current.session.toLowerCase();
-      const {metrics, route} = known.sessions[session]?.shown ?? {};
-      const metres = metrics?.d ?? route?.d;
+      const metres = known.sessions[session]?.shown.metrics?.d;
       const progress = current.progress ? `${current.progress.done}/${current.progress.total} exercises`
         : metres >= least ? joined(format("roughDistance", metres, {units: units(), activity: current.activity}))
                           : "";
@@ -41,62 +39,85 @@ function drawResume() {
   drawPress();
 }
 
+/** Presses about workouts. */
+const ofWorkouts = () => presses.all.filter(({topic}) => topic.endsWith("/command"));
+
 /** Shows the start that is under way, else the newest press of one's own workouts, which other pages made. */
 function drawPress() {
-  const press = presses.all.find(({type, isWithdrawal}) => type === "start" || isWithdrawal) ?? presses.all.at(-1);
+  const all = ofWorkouts();
+  const press = all.find(({type, fields}) => type === "start" || fields.withdraws) ?? all.at(-1);
   if (!press) return drawLine(byID("press"), "", false, dismissRefusals);
-  const {name, activity} = everyone().sessions[press.session]?.shown.state ?? {};
-  const workout = press.type === "start" || press.isWithdrawal
+  const {name, activity} = everyone().sessions[press.key]?.shown.state ?? {};
+  const workout = press.type === "start" || press.fields.withdraws
     ? ""
     : `${activity ? titleOf(activity, name ?? "") : "Your workout"}: `;
   if (press.refusal !== undefined) return drawLine(byID("press"), workout + press.refusal, true, dismissRefusals);
+  const text = pendingText(press, serverNow(), bus.state === "open");
   if (workout) {
-    return drawLine(byID("press"), workout + pendingText(press, Date.now()), false,
-      () => location.assign(`/live/${login}/${press.session}`), "Open");
+    return drawLine(byID("press"), workout + text, false, () => location.assign(`/live/${login}/${press.key}`), "Open");
   }
-  const canWithdraw = press.type === "start" && isUnanswered(press, Date.now());
-  drawLine(byID("press"), pendingText(press, Date.now()), false,
-    () => presses.withdraw(press.session, `/live/${login}/${press.session}/commands`), canWithdraw ? "Withdraw" : "");
+  const canWithdraw = press.type === "start" && isUnanswered(press, serverNow());
+  drawLine(byID("press"), text, false, () => presses.withdraw(press.key), canWithdraw ? "Withdraw" : "");
 }
 
 function dismissRefusals() {
-  for (const {session, refusal} of presses.all)
-    if (refusal !== undefined) presses.dismiss(session);
+  for (const {key, refusal} of ofWorkouts())
+    if (refusal !== undefined) presses.dismiss(key);
 }
 
-/** @param {import("./commands.js").Press} press @param {import("./commands.js").Answer} answer */
-function outcome(press, answer) {
-  if (answer.kind === "login") logIn();
-  if (answer.kind === "done" && press.isWithdrawal) announce("The start is withdrawn.");
-  if (answer.kind === "done" && press.type === "start") location.assign(`/live/${login}/${press.session}`);
+presses.whenAnswered(({type, key, fields, topic}, outcome) => {
+  if (outcome !== "done" || !topic.endsWith("/command")) return;
+  if (fields.withdraws) announce("The start is withdrawn.");
+  if (type === "start") location.assign(`/live/${login}/${key}`);
+});
+presses.whenChanged(() => ownsWorkouts && drawResume());
+
+/**
+ * The reader's plans: they may be large, so they are read when the form opens.
+ *
+ * @type {any[] | undefined}
+ */
+let plans;
+
+if (ownsWorkouts) {
+  own.drawn = drawResume;
+  const choices = Object.entries(activities).map(([value, {title, swims}]) => {
+    const input = make("input", {type: "radio", name: "activity", value, checked: value === "running"});
+    input.toggleAttribute("data-pool", swims === true);
+    return make("label", {}, input, make("span", {}, title));
+  });
+  byID("activities").append(...choices);
+  listen();
   drawResume();
 }
 
-byID("start-new").addEventListener("click", () => {
-  dialog("start-dialog").showModal();
-  drawPool();
-  readPlans();
-});
-byID("start-form").addEventListener("input", drawPool);
-byID("start-form").addEventListener("submit", (event) => {
-  const values = new FormData(/** @type {HTMLFormElement} */ (event.target));
-  const environment = values.get("environment");
-  const pool = Number(values.get("pool"));
-  dismissRefusals();
-  const session = newID();
-  presses.press("start", session, "/commands", {
-    session,
-    activity: values.get("activity"),
-    ...(environment ? {environment} : {}),
-    ...(pool ? {poolLength: units() === "imperial" ? pool * metresPerYard : pool} : {}),
-    ...(definition ? {definition} : {}),
-    countdown: Number(values.get("countdown")),
-    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    units: units(),
-    ...(everyone().currents[login]?.session ? {replace: true} : {}),
+function listen() {
+  byID("start-new").addEventListener("click", () => {
+    dialog("start-dialog").showModal();
+    drawPool();
+    readPlans();
   });
-});
-drawResume();
+  byID("start-form").addEventListener("input", drawPool);
+  byID("start-plan").addEventListener("change", choosePlan);
+  byID("start-form").addEventListener("submit", (event) => {
+    const values = new FormData(/** @type {HTMLFormElement} */ (event.target));
+    const environment = values.get("environment");
+    const pool = Number(values.get("pool"));
+    const plan = plans?.find(({plan}) => plan === values.get("plan"));
+    dismissRefusals();
+    const session = newID();
+    presses.press(sessionTopic(login, session, "command"), "start", {
+      activity: values.get("activity"),
+      ...(environment ? {environment} : {}),
+      ...(pool ? {poolLength: units() === "imperial" ? pool * metresPerYard : pool} : {}),
+      ...(plan ? {definition: plan.definition} : {}),
+      countdown: Number(values.get("countdown")),
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      units: units(),
+      ...(everyone().currents[login]?.session ? {replace: true} : {}),
+    });
+  });
+}
 
 /** A hidden field must not keep the form from being sent. */
 function drawPool() {
@@ -104,53 +125,33 @@ function drawPool() {
   setText(byID("pool-unit"), units() === "imperial" ? "yd" : "m");
 }
 
-/**
- * The chosen plan as it is saved; a press carries it, so that a later change of the plan changes no press.
- *
- * @type {any}
- */
-let definition;
-
-/** The plans of the start form. They are read when it opens, because reading them needs a connection to the broker. */
-async function readPlans() {
-  const list = /** @type {HTMLSelectElement | null} */ (document.getElementById("start-plan"));
-  if (!list) return;
-  try {
-    const response = await fetch("/plans.json");
-    if (!response.ok) return setText(byID("plan-hint"), "Your plans cannot be read now.");
-    const plans = await response.json();
-    const chosen = list.value;
-    list.replaceChildren(make("option", {value: ""}, "None"),
-      ...plans.map(
-        (/** @type {any} */ {plan, name, activity}) => make("option", {value: plan, data: {activity}}, name)));
-    list.value = chosen;
-    show(byID("plan-field"), plans.length > 0);
-    setText(byID("plan-hint"), "");
-  } catch {
-    setText(byID("plan-hint"), "Your plans cannot be read now.");
-  }
+function readPlans() {
+  if (plans) return;
+  plans = [];
+  bus.subscribe(userTopic(login, "plans"), {
+    onMessage(_, saved) {
+      plans = saved?.plans ?? [];
+      drawPlans();
+    }
+  });
 }
 
-async function choosePlan() {
+/** A press carries the chosen plan, so that a later change of the plan changes no press. */
+function drawPlans() {
   const list = /** @type {HTMLSelectElement} */ (byID("start-plan"));
-  const start = /** @type {HTMLButtonElement} */ (byID("start-confirm"));
-  const plan = list.value;
-  definition = undefined;
-  start.disabled = plan !== "";
-  setText(byID("plan-hint"), "");
-  if (!plan) return;
-  const radio = /** @type {HTMLInputElement | null} */ (
-    document.querySelector(`[name="activity"][value="${list.selectedOptions[0].dataset.activity}"]`));
-  if (radio) radio.checked = true;
-  drawPool();
-  const read = await fetch(`/plans/${plan}/plan.json`)
-                 .then((response) => (response.ok ? response.json() : undefined))
-                 .catch(() => undefined);
-  if (list.value !== plan) return;
-  definition = read;
-  start.disabled = false;
-  if (definition) return;
-  list.value = "";
-  setText(byID("plan-hint"), "This plan cannot be read now.");
+  const chosen = list.value;
+  const saved = plans ?? [];
+  list.replaceChildren(make("option", {value: ""}, "None"),
+    ...saved.map(({plan, definition}) => make("option", {value: plan}, planTitle(definition))));
+  list.value = saved.some(({plan}) => plan === chosen) ? chosen : "";
+  show(byID("plan-field"), saved.length > 0);
 }
-document.getElementById("start-plan")?.addEventListener("change", choosePlan);
+
+function choosePlan() {
+  const chosen = /** @type {HTMLSelectElement} */ (byID("start-plan")).value;
+  const definition = plans?.find(({plan}) => plan === chosen)?.definition;
+  if (!definition) return;
+  const implied = `[name="activity"][value="${activityOf(definition)}"]`;
+  /** @type {HTMLInputElement} */ (document.querySelector(implied)).checked = true;
+  drawPool();
+}

@@ -1,11 +1,15 @@
 // Before the first paint, so that a chosen theme never flashes and nothing moves. No module: modules run after it.
 document.documentElement.classList.add("scripted");
+// Who reads the page, asked for before its modules come.
+/** @type {any} */ (globalThis).pacebusReader =
+  document.querySelector("script[type=module]") && location.pathname !== "/login" ? fetch("/me", {cache: "no-store"})
+                                                                                  : undefined;
 // A press of a button that waits for the modules is repeated when they have run.
 {
   /** @type {any} */
   let pressed;
   const note = (/** @type {Event} */ event) => pressed =
-    /** @type {Element} */ (event.target).closest("button.needs-script");
+    /** @type {Element} */ (event.target).closest("button");
   addEventListener("click", note, true);
   addEventListener("modules", () => {
     removeEventListener("click", note, true);

@@ -6,7 +6,7 @@ import {places} from "./run-map.js";
 import {nameOf, results, splits} from "./run-results.js";
 import {ghostName, isOpen, isOver, isStopped, list, others, own, statusText, terms, title, waiting} from "./run-status.js";
 import {activeSeconds, arrival} from "./session.js";
-import {isOlder} from "./stream.js";
+import {isOlder} from "./topics.js";
 
 /**
  * @typedef {import("./format.js").Options} Options

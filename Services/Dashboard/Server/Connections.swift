@@ -1,0 +1,158 @@
+import DequeModule
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOSSL
+import NIOTLS
+import Synchronization
+
+/// Closes connections that would keep others out: those beyond a network's share, those whose TLS handshake takes too long,
+/// and those whose browser vanished.
+struct BoundedChannel<Base: ServerChildChannel>: ServerChildChannel {
+    /// Linux's TCP_USER_TIMEOUT, and how long what was sent may stay unacknowledged.
+    private static var userTimeout: ChannelOptions.Types.SocketOption {
+        ChannelOptions.Types.SocketOption(level: .tcp, name: NIOBSDSocket.Option(rawValue: 18))
+    }
+    private static var longestSilence: SocketOptionValue { 20_000 }
+
+    let base: Base
+    let connections: Connections
+    var handshakeTime = TimeAmount.seconds(10)
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+        let isAdmitted = connections.begin(channel)
+        channel.setOption(Self.userTimeout, value: Self.longestSilence).whenFailure { _ in channel.close(promise: nil) }
+        return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            if let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self) {
+                try channel.pipeline.syncOperations.addHandler(
+                    HandshakeDeadline(handshakeTime), position: .after(tls))
+            }
+            if !isAdmitted { channel.close(promise: nil) }
+            return value
+        }
+    }
+
+    func handle(value: Base.Value, logger: Logger) async {
+        await base.handle(value: value, logger: logger)
+    }
+}
+
+/// The open connections. Each network has a share; those of this machine and of the trusted proxy count only for the whole.
+/// When all are in use, the oldest one without a login makes room for a new one.
+final class Connections: Sendable {
+    static let limit = 8_000
+    /// Browsers behind one address share it.
+    static let networkLimit = 500
+    /// For an IPv6 /48.
+    static let siteLimit = 1_000
+
+    private struct State {
+        var networks: [ClientNetwork: Int] = [:]
+        var sites: [String: Int] = [:]
+        /// Whether each has a login.
+        var open: [ObjectIdentifier: (channel: any Channel, isLoggedIn: Bool)] = [:]
+        /// In their order, also some that are closed or have a login.
+        var oldest: Deque<ObjectIdentifier> = []
+
+        /// Removes the oldest connection without a login.
+        mutating func popOldest() -> (any Channel)? {
+            while let id = oldest.popFirst() {
+                if let entry = open[id], !entry.isLoggedIn { return open.removeValue(forKey: id)?.channel }
+            }
+            return nil
+        }
+    }
+
+    private let proxy: String?
+    private let limit: Int
+    private let state = Mutex(State())
+
+    init(proxy: String?, limit: Int = Connections.limit) {
+        self.proxy = proxy
+        self.limit = limit
+    }
+
+    /// Counts a connection until it is closed. Returns `false` if there is no room for it.
+    func begin(_ channel: any Channel) -> Bool {
+        let id = ObjectIdentifier(channel)
+        let network = network(channel.remoteAddress?.ipAddress ?? "")
+        let (isAdmitted, removed) = state.withLock { state -> (Bool, (any Channel)?) in
+            if let network {
+                guard state.networks[network] ?? 0 < Self.networkLimit,
+                    network.site.flatMap({ state.sites[$0] }) ?? 0 < Self.siteLimit
+                else { return (false, nil) }
+            }
+            let removed = state.open.count < limit ? nil : state.popOldest()
+            guard state.open.count < limit else { return (false, nil) }
+            state.open[id] = (channel, false)
+            // What was closed stays in the queue at most as often as there may be connections.
+            if state.oldest.count >= 2 * limit {
+                state.oldest = state.oldest.filter { [open = state.open] in open[$0] != nil }
+            }
+            state.oldest.append(id)
+            if let network {
+                state.networks[network, default: 0] += 1
+                if let site = network.site { state.sites[site, default: 0] += 1 }
+            }
+            return (true, removed)
+        }
+        removed?.close(promise: nil)
+        if isAdmitted { channel.closeFuture.whenComplete { [self] _ in end(id, network) } }
+        return isAdmitted
+    }
+
+    /// A request or CONNECT of the connection, or of a stream of it, has a valid login.
+    func logIn(_ channel: any Channel) {
+        state.withLock { $0.open[ObjectIdentifier(channel.connection)]?.isLoggedIn = true }
+    }
+
+    private func end(_ id: ObjectIdentifier, _ network: ClientNetwork?) {
+        state.withLock { state in
+            state.open[id] = nil
+            guard let network else { return }
+            Self.end(network, &state.networks)
+            if let site = network.site { Self.end(site, &state.sites) }
+        }
+    }
+
+    private static func end<Key>(_ key: Key, _ counts: inout [Key: Int]) {
+        let count = (counts[key] ?? 0) - 1
+        counts[key] = count > 0 ? count : nil
+    }
+
+    private func network(_ address: String) -> ClientNetwork? {
+        guard let canonical = IPAddress.canonical(address), canonical != proxy, !IPAddress.isLoopback(canonical) else {
+            return nil
+        }
+        return ClientNetwork(canonical)
+    }
+}
+
+extension Channel {
+    /// A connection's parent is the listener; that of a stream of HTTP/2 is a connection, which has a parent too.
+    var connection: any Channel { parent?.parent == nil ? self : parent ?? self }
+}
+
+/// Closes a connection whose TLS handshake is not completed in time.
+final class HandshakeDeadline: ChannelInboundHandler {
+    typealias InboundIn = Any
+
+    private let time: TimeAmount
+    private var deadline: Scheduled<Void>?
+
+    init(_ time: TimeAmount) {
+        self.time = time
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        deadline = context.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted? = event as? TLSUserEvent { deadline?.cancel() }
+        context.fireUserInboundEventTriggered(event)
+    }
+}
