@@ -9,7 +9,7 @@ import Synchronization
 import Workouts
 
 /// Runs the web server, and reads from the bus which logins have ended.
-struct DashboardService: Service {
+final class DashboardService: Service {
     private let context: ServiceContext
     private let configuration: DashboardConfiguration
     private let logins: LoginService
@@ -17,7 +17,7 @@ struct DashboardService: Service {
     let bus: BusServer
     private let router: DashboardRouter
     private let onListening: @Sendable (Int) async -> Void
-    private let isListening = Flag()
+    private let isListening = Atomic(false)
     private let metrics: DashboardMetrics
 
     /// - Parameters:
@@ -37,28 +37,27 @@ struct DashboardService: Service {
             logger: context.logger, onRefusal: metrics.loginRefused,
             check: check ?? PasswordCheck(settings: brokers, clock: context.clock).run)
         let connections = Connections(proxy: configuration.trustedProxy)
-        let own = OwnOrigin(configuration)
         let bus = try BusServer(
-            logins: logins, connections: connections, metrics: BusMetrics(context.metrics), clock: context.clock,
-            brokers: brokers, origins: configuration.origins, own: { own($0) })
+            logins: logins, connections: connections, metrics: metrics, clock: context.clock,
+            brokers: brokers, origins: configuration.origins, own: configuration.origin)
         logins.whenEnded(bus.close)
         router = DashboardRouter(
             logins: logins, files: WebFiles(folder: configuration.webFolder), configuration: configuration,
-            clock: context.clock, connections: connections)
+            clock: context.clock, connections: connections, partitions: brokers.partitions.count)
         self.context = context
         self.configuration = configuration
         self.logins = logins
         self.connections = connections
         self.bus = bus
         self.onListening = onListening
-        context.readiness.addCheck("web") { [isListening] in isListening.value.load(ordering: .relaxed) }
+        context.readiness.addCheck("web") { [self] in isListening.load(ordering: .relaxed) }
         context.readiness.addCheck("logins") { [logins] in logins.isReady }
     }
 
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await listen() }
-            tasks.addTask { try await read() }
+            tasks.addTask { try await self.listen() }
+            tasks.addTask { try await self.read() }
             // The first error ends all; waitForAll would wait for the others.
             for try await _ in tasks {}
         }
@@ -108,10 +107,10 @@ struct DashboardService: Service {
         let application = Application(
             router: router.build(), server: try configuration.server(bus, connections),
             configuration: ApplicationConfiguration(address: .hostname(configuration.host, port: configuration.port)),
-            onServerRunning: { [onListening, isListening, configuration, log = context.logger] channel in
+            onServerRunning: { [self, log = context.logger] channel in
                 let port = channel.localAddress?.port ?? configuration.port
                 log.info("listening", metadata: [LogKey.address: "\(configuration.host):\(port)"])
-                isListening.value.store(true, ordering: .relaxed)
+                isListening.store(true, ordering: .relaxed)
                 await onListening(port)
             },
             logger: logger)
@@ -123,8 +122,4 @@ struct DashboardService: Service {
             throw SettingError(.webPort, "cannot listen on \(configuration.host):\(configuration.port): \(error)")
         }
     }
-}
-
-private final class Flag: Sendable {
-    let value = Atomic(false)
 }

@@ -21,15 +21,18 @@ final class BusConnection: ChannelInboundHandler {
     }
 
     private let server: BusServer
-    private let limit: LoginLimit
+    private let limit: HandshakeLimit
+    /// The broker that the client asked for, in place of that of its account.
+    private let partition: Int?
     private var state: State
     /// Whether the last data frame began or continued a message without ending it.
     private var isFragmented = false
     /// The end of the page's login.
     private var end: Scheduled<Void>?
 
-    init(server: BusServer, cookie: LoginService.Cookie, limit: LoginLimit) {
+    init(server: BusServer, cookie: LoginService.Cookie, partition: Int? = nil, limit: HandshakeLimit) {
         self.server = server
+        self.partition = partition
         self.limit = limit
         state = .login(ByteBuffer(), cookie)
     }
@@ -108,7 +111,7 @@ final class BusConnection: ChannelInboundHandler {
         // Its later frames wait in the kernel.
         read(false, on: context.channel)
         let client = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        server.connect(for: account, on: context.eventLoop) { channel in
+        server.connect(for: account, partition: partition, on: context.eventLoop) { channel in
             channel.eventLoop.makeCompletedFuture {
                 let (handler, context) = client.value
                 try channel.pipeline.syncOperations.addHandler(

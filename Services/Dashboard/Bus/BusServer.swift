@@ -19,7 +19,7 @@ final class BusServer: Sendable {
 
     let logins: LoginService
     let connections: Connections
-    let metrics: BusMetrics
+    let metrics: DashboardMetrics
     let clock: any WallClock
     private let own: @Sendable (HTTPRequest) -> String
     private let origins: Origins
@@ -30,7 +30,7 @@ final class BusServer: Sendable {
     /// - Parameter own: the origin of the dashboard's pages, for a request.
     /// - Throws: if the broker's authorities cannot be read.
     init(
-        logins: LoginService, connections: Connections, metrics: BusMetrics, clock: any WallClock,
+        logins: LoginService, connections: Connections, metrics: DashboardMetrics, clock: any WallClock,
         brokers: MQTTConfiguration, origins: Origins,
         own: @escaping @Sendable (HTTPRequest) -> String
     ) throws {
@@ -89,12 +89,13 @@ final class BusServer: Sendable {
         for page in ended { page.channel.pipeline.fireUserInboundEventTriggered(LoginEnded()) }
     }
 
-    /// Connects to the broker that has the account's topics.
+    /// Connects to the broker that has the account's topics, or to another one that the client names.
     func connect(
-        for account: String?, on loop: any EventLoop,
+        for account: String, partition: Int?, on loop: any EventLoop,
         _ initialize: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
     ) -> EventLoopFuture<any Channel> {
-        let broker = brokers[account.map { Partition.index(of: $0, among: brokers.count) } ?? 0]
+        let own = Partition.index(of: account, among: brokers.count)
+        let broker = brokers[partition.flatMap { brokers.indices.contains($0) ? $0 : nil } ?? own]
         return ClientBootstrap(group: loop)
             .connectTimeout(.seconds(5))
             .channelOption(.socketOption(.tcp_nodelay), value: 1)

@@ -58,12 +58,12 @@ final class BusUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
             wrapOutboundOut(.head(HTTPResponse(status: .switchingProtocols, headerFields: headers))), promise: nil)
         let pipeline = context.pipeline.syncOperations
         do {
-            let limit = LoginLimit(refused: server.metrics.refused)
+            let limit = HandshakeLimit(bytes: 32 * 1_024, refused: server.metrics.refused)
             for handler in [
                 limit, WebSocketFrameEncoder(),
                 ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: Self.frameLimit)),
                 WebSocketProtocolErrorHandler(),
-                BusConnection(server: server, cookie: accepted.login, limit: limit),
+                BusConnection(server: server, cookie: accepted.login, partition: accepted.head.partition, limit: limit),
             ] as [any ChannelHandler] {
                 try pipeline.addHandler(handler, position: .before(self))
             }
@@ -92,6 +92,9 @@ final class BusUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
 }
 
 extension HTTPRequest {
+    /// Of `/mqtt?partition=N`.
+    fileprivate var partition: Int? { path?.split(separator: "?partition=").dropFirst().first.flatMap { Int($0) } }
+
     /// A well-formed handshake of RFC 6455 for `/mqtt`.
     fileprivate var isHandshake: Bool {
         func has(_ name: HTTPField.Name, _ token: String) -> Bool {

@@ -8,7 +8,7 @@ struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
 
     /// - Parameter address: an address without port; any other text counts as a network of its own.
     init(_ address: String) {
-        guard case .v6(let bytes)? = IPAddress(address) else {
+        guard let bytes = IPAddress(address)?.bytes, bytes.count == 16 else {
             description = String(IPAddress.canonical(address) ?? String(address.prefix(64)))
             site = nil
             return
@@ -22,10 +22,9 @@ struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The bytes of an address. An IPv4 address that is mapped to IPv6 is one of IPv4.
-enum IPAddress: Hashable {
-    case v4([UInt8])
-    case v6([UInt8])
+/// The 4 or 16 bytes of an address. An IPv4 address that is mapped to IPv6 is one of IPv4.
+struct IPAddress: Hashable {
+    let bytes: [UInt8]
 
     /// - Parameter text: an address, also with a port or in brackets, as proxies write it.
     init?(_ text: String) {
@@ -35,33 +34,27 @@ enum IPAddress: Hashable {
         } else if text.count(where: { $0 == ":" }) == 1 {
             text = text.prefix { $0 != ":" }
         }
-        var bytes = [UInt8](repeating: 0, count: 16)
-        if inet_pton(AF_INET, String(text), &bytes) == 1 {
-            self = .v4(Array(bytes[..<4]))
-        } else if inet_pton(AF_INET6, String(text), &bytes) == 1 {
-            let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10...11].allSatisfy { $0 == 0xff }
-            self = isMapped ? .v4(Array(bytes[12...])) : .v6(bytes)
+        var buffer = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET, String(text), &buffer) == 1 {
+            bytes = Array(buffer[..<4])
+        } else if inet_pton(AF_INET6, String(text), &buffer) == 1 {
+            let isMapped = buffer[..<10].allSatisfy { $0 == 0 } && buffer[10...11].allSatisfy { $0 == 0xff }
+            bytes = isMapped ? Array(buffer[12...]) : buffer
         } else {
             return nil
         }
     }
 
     static func isLoopback(_ text: String) -> Bool {
-        switch IPAddress(text) {
-        case .v4(let bytes): bytes[0] == 127
-        case .v6(let bytes): bytes == [UInt8](repeating: 0, count: 15) + [1]
-        case nil: false
-        }
+        guard let bytes = IPAddress(text)?.bytes else { return false }
+        return bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
     }
 
     /// One text for each address, without port; `nil` for any other text.
     static func canonical(_ text: String) -> String? {
-        switch IPAddress(text) {
-        case .v4(let bytes): bytes.map(String.init).joined(separator: ".")
-        case .v6(let bytes):
-            stride(from: 0, to: 16, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }
-                .joined(separator: ":")
-        case nil: nil
-        }
+        guard let bytes = IPAddress(text)?.bytes else { return nil }
+        guard bytes.count == 16 else { return bytes.map(String.init).joined(separator: ".") }
+        return stride(from: 0, to: 16, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }
+            .joined(separator: ":")
     }
 }

@@ -20,7 +20,9 @@ struct Login: Equatable, Sendable {
     var renewedAt: Timestamp
 
     init(_ account: User, _ password: Secret, at now: Timestamp) {
-        id = SymmetricKey(size: .bits128).withUnsafeBytes { bytes in bytes.map { $0.hex }.joined() }
+        id = SymmetricKey(size: .bits128).withUnsafeBytes { bytes in
+            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        }
         self.account = account
         self.password = password
         loggedInAt = now
@@ -34,11 +36,6 @@ struct Login: Equatable, Sendable {
     }
 
     func isDueForRenewal(_ now: Timestamp) -> Bool { now.seconds(since: renewedAt) >= Self.day }
-}
-
-extension UInt8 {
-    /// Two digits.
-    fileprivate var hex: String { String(self >> 4, radix: 16) + String(self & 15, radix: 16) }
 }
 
 extension Login: Codable {

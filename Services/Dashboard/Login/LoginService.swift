@@ -63,14 +63,12 @@ final class LoginService: Sendable {
     /// Calls this when logins of an account may have ended.
     func whenEnded(_ body: @escaping @Sendable (User) -> Void) { end.withLock { $0 = body } }
 
-    private func onEnd(_ account: User) { end.withLock { $0 }(account) }
-
     var isReady: Bool { state.withLock(\.ended.isComplete) }
 
     /// Takes a message of the bus.
     func receive(_ message: MQTTMessage, _ now: Moment) throws(PayloadError) {
         let changed = try state.withLock { (state) throws(PayloadError) in try state.ended.receive(message, now) }
-        if let changed { onEnd(changed) }
+        if let changed { end.withLock { $0 }(changed) }
     }
 
     /// Everything that the broker retains has come.
@@ -88,7 +86,7 @@ final class LoginService: Sendable {
             state.left.append(login.id)
             if state.left.count > Self.leftLimit { state.left.removeFirst() }
         }
-        onEnd(login.account)
+        end.withLock { $0 }(login.account)
     }
 
     func isViewer(_ account: User) -> Bool { state.withLock { $0.ended.isViewer(account) } }

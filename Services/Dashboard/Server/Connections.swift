@@ -3,7 +3,6 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOSSL
-import NIOTLS
 import Synchronization
 
 /// Closes connections that would keep others out: those beyond a network's share, those whose TLS handshake takes too long,
@@ -17,15 +16,13 @@ struct BoundedChannel<Base: ServerChildChannel>: ServerChildChannel {
 
     let base: Base
     let connections: Connections
-    var handshakeTime = TimeAmount.seconds(10)
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
         let isAdmitted = connections.begin(channel)
         channel.setOption(Self.userTimeout, value: Self.longestSilence).whenFailure { _ in channel.close(promise: nil) }
         return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             if let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self) {
-                try channel.pipeline.syncOperations.addHandler(
-                    HandshakeDeadline(handshakeTime), position: .after(tls))
+                try channel.pipeline.syncOperations.addHandler(HandshakeLimit(), position: .after(tls))
             }
             if !isAdmitted { channel.close(promise: nil) }
             return value
@@ -131,28 +128,4 @@ final class Connections: Sendable {
 extension Channel {
     /// A connection's parent is the listener; that of a stream of HTTP/2 is a connection, which has a parent too.
     var connection: any Channel { parent?.parent == nil ? self : parent ?? self }
-}
-
-/// Closes a connection whose TLS handshake is not completed in time.
-final class HandshakeDeadline: ChannelInboundHandler {
-    typealias InboundIn = Any
-
-    private let time: TimeAmount
-    private var deadline: Scheduled<Void>?
-
-    init(_ time: TimeAmount) {
-        self.time = time
-    }
-
-    func handlerAdded(context: ChannelHandlerContext) {
-        let channel = context.channel
-        deadline = context.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
-    }
-
-    func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted? = event as? TLSUserEvent { deadline?.cancel() }
-        context.fireUserInboundEventTriggered(event)
-    }
 }

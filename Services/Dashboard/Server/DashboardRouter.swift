@@ -21,6 +21,7 @@ struct DashboardRouter: Sendable {
     let configuration: DashboardConfiguration
     let clock: any WallClock
     let connections: Connections
+    let partitions: Int
 
     func build() -> Router<DashboardContext> {
         let router = Router(context: DashboardContext.self)
@@ -55,15 +56,15 @@ struct DashboardRouter: Sendable {
     // MARK: The reader
 
     private struct Reader: Encodable {
-        struct Tiles: Encodable { let url: String, attribution: String }
-
         let user: String
         /// The id of the login.
         let login: String
         let viewer: Bool
         let now: Timestamp
         let version: String
-        let tiles: Tiles?
+        /// The brokers that share the accounts.
+        let partitions: Int
+        let tiles: DashboardConfiguration.Tiles?
     }
 
     private func me(_ cookie: LoginService.Cookie) throws -> Response {
@@ -75,12 +76,9 @@ struct DashboardRouter: Sendable {
                 message: "which logins have ended is not known yet; session-engine is away")
         case .valid(var login):
             let now = clock.now
-            let tiles = configuration.tileURL.flatMap { url in
-                configuration.tileAttribution.map { Reader.Tiles(url: url, attribution: $0) }
-            }
             let reader = Reader(
                 user: "\(login.account)", login: login.id, viewer: logins.isViewer(login.account), now: now,
-                version: files.version, tiles: tiles)
+                version: files.version, partitions: partitions, tiles: configuration.tiles)
             var response = Response(
                 status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: JSONCoding.encode(reader))))

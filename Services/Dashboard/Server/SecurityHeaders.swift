@@ -12,17 +12,14 @@ struct SecurityHeaders: RouterMiddleware {
     private static let ofPages: Set<HTTPField.Name> = [.crossOriginOpenerPolicy, .referrerPolicy]
 
     private let fields: HTTPFields
-    private let own: OwnOrigin
-    /// The only address that may connect; `nil` for all.
-    private let proxy: String?
-    /// Whether only requests to a loopback address are answered.
-    private let isForLoopback: Bool
+    private let configuration: DashboardConfiguration
     private let missing: @Sendable (Request) throws -> Response
 
     /// - Parameter missing: makes the page in place of one that does not exist.
     init(_ configuration: DashboardConfiguration, missing: @escaping @Sendable (Request) throws -> Response) {
         var fields = HTTPFields()
-        fields[.contentSecurityPolicy] = Self.policy(tiles: configuration.tileURL.flatMap(OwnOrigin.of))
+        fields[.contentSecurityPolicy] = Self.policy(
+            tiles: configuration.tiles.flatMap { DashboardConfiguration.origin($0.url) })
         fields[.xContentTypeOptions] = "nosniff"
         fields[.crossOriginOpenerPolicy] = "same-origin"
         fields[.referrerPolicy] = "strict-origin"
@@ -31,9 +28,7 @@ struct SecurityHeaders: RouterMiddleware {
             fields[.strictTransportSecurity] = "max-age=31536000"
         }
         self.fields = fields
-        own = OwnOrigin(configuration)
-        proxy = configuration.certificateFile == nil ? configuration.trustedProxy : nil
-        isForLoopback = !configuration.isSecure && !DashboardConfiguration.isLoopback(configuration.host)
+        self.configuration = configuration
         self.missing = missing
     }
 
@@ -78,47 +73,43 @@ struct SecurityHeaders: RouterMiddleware {
     private func respond(
         to request: Request, _ context: Context, _ next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
+        let proxy = configuration.certificateFile == nil ? configuration.trustedProxy : nil
         guard proxy == nil || context.peer == proxy else {
             throw HTTPError(.forbidden, message: "connect through the proxy: without it the connection has no TLS")
         }
-        guard !isForLoopback || DashboardConfiguration.isLoopback(origin: own.address(request.head)) else {
+        guard
+            configuration.isSecure || DashboardConfiguration.isLoopback(configuration.host)
+                || DashboardConfiguration.isLoopback(origin: configuration.address(of: request.head))
+        else {
             throw HTTPError(.forbidden, message: "connect to the public URL: without TLS only loopback is safe")
         }
-        let isAllowed = CrossOriginGuard(origin: own(request.head))
-            .allows(request.method, site: request.headers[.secFetchSite], origin: request.headers[.origin])
+        let isAllowed = Self.allows(
+            request.method, site: request.headers[.secFetchSite], origin: request.headers[.origin],
+            own: configuration.origin(of: request.head))
         guard isAllowed else { throw HTTPError(.forbidden, message: "the request comes from another site") }
         return try await next(request, context)
     }
-}
 
-/// The origin of the dashboard's pages. Without a public URL, or with one of loopback, which has several names, the browser's own
-/// address decides.
-struct OwnOrigin: Sendable {
-    private let publicOrigin: String?
-    private let scheme: String
-
-    init(_ configuration: DashboardConfiguration) {
-        publicOrigin = configuration.publicURL.flatMap(Self.of)
-            .flatMap { DashboardConfiguration.isLoopback(origin: $0) ? nil : $0 }
-        scheme = configuration.isSecure ? "https" : "http"
-    }
-
-    func callAsFunction(_ request: HTTPRequest) -> String { publicOrigin ?? address(request) }
-
-    /// The address that the browser used.
-    func address(_ request: HTTPRequest) -> String { "\(scheme)://\(request.authority ?? "")" }
-
-    /// `https://example.org:8443` of a URL.
-    static func of(_ url: String) -> String? {
-        guard let start = url.firstRange(of: "://") else { return nil }
-        let host = url[start.upperBound...].prefix { !"/?#".contains($0) }
-        return host.isEmpty ? nil : String(url[..<start.upperBound] + host)
+    /// An unsafe method needs `Sec-Fetch-Site: same-origin` or, without that header, the pages' own `Origin`.
+    static func allows(_ method: HTTPRequest.Method, site: String?, origin: String?, own: String) -> Bool {
+        method == .get || method == .head || site.map { $0 == "same-origin" } ?? (origin == own)
     }
 }
 
 extension DashboardConfiguration {
     /// Whether browsers connect over TLS.
     var isSecure: Bool { certificateFile != nil || trustedProxy != nil }
+
+    /// The origin of the dashboard's pages. Without a public URL, or with one of loopback, which has several names, the browser's
+    /// own address decides.
+    func origin(of request: HTTPRequest) -> String {
+        publicURL.flatMap { Self.isLoopback(origin: $0) ? nil : $0 } ?? address(of: request)
+    }
+
+    /// The address that the browser used.
+    func address(of request: HTTPRequest) -> String {
+        "\(isSecure ? "https" : "http")://\(request.authority ?? "")"
+    }
 }
 
 extension HTTPField.Name {

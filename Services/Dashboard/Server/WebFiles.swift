@@ -14,16 +14,13 @@ struct WebFiles: Sendable {
         let gzipped: ByteBuffer?
     }
 
-    /// The version without a folder.
-    static let none = "none"
-
-    /// A checksum of all files.
+    /// A checksum of all files; `none` without a folder.
     let version: String
     private let files: [String: File]
 
     init(folder: String) {
         let version = try? String(contentsOfFile: "\(folder)/version", encoding: .utf8)
-        self.version = version?.trimmingCharacters(in: .whitespacesAndNewlines) ?? Self.none
+        self.version = version?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "none"
         let paths = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
         files = Dictionary(
             uniqueKeysWithValues: paths.compactMap { path -> (String, File)? in
@@ -38,8 +35,9 @@ struct WebFiles: Sendable {
         (try? Data(contentsOf: URL(filePath: path))).map { ByteBuffer(bytes: $0) }
     }
 
+    /// A module is UTF-8 in any case.
     private static let types = [
-        "css": "text/css; charset=utf-8", "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8",
+        "css": "text/css; charset=utf-8", "html": "text/html; charset=utf-8", "js": "text/javascript",
         "png": "image/png", "svg": "image/svg+xml", "webmanifest": "application/manifest+json",
     ]
 

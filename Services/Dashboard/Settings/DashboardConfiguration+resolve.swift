@@ -35,16 +35,15 @@ extension DashboardConfiguration {
             }
         }
         try configuration.checkAddress()
-        configuration.tileURL = values.text(.tileURL, options.tileURL)
-        configuration.tileAttribution = values.text(.tileAttribution, options.tileAttribution)
-        if let url = configuration.tileURL {
+        if let url = values.text(.tileURL, options.tileURL) {
             let isTemplate = ["{z}", "{x}", "{y}"].allSatisfy { url.contains($0) }
             guard let host = origin(url), isTemplate, host.count < url.count else {
                 throw SettingError(.tileURL, refusing: url)
             }
-            guard configuration.tileAttribution != nil else {
+            guard let attribution = values.text(.tileAttribution, options.tileAttribution) else {
                 throw SettingError(.tileURL, "requires --tile-attribution (TILE_ATTRIBUTION)")
             }
+            configuration.tiles = Tiles(url: url, attribution: attribution)
         }
         if let path = values.text(.loginKeyFile, options.loginKeyFile) {
             let text: String
@@ -97,7 +96,7 @@ extension DashboardConfiguration {
     }
 
     /// Scheme, host and port of a URL; `nil` if they contain anything that a header could misread.
-    private static func origin(_ url: String) -> String? {
+    static func origin(_ url: String) -> String? {
         guard let scheme = ["https://", "http://"].first(where: url.hasPrefix) else { return nil }
         let host = url.dropFirst(scheme.count).prefix { $0 != "/" }
         let isPlain = host.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-:[]".contains($0)) }

@@ -12,9 +12,11 @@ import ServiceKit
 /// - `trustedProxy` (`TRUSTED_PROXY`): the address of a proxy that terminates TLS and sets `X-Forwarded-For`.
 /// - `loginKeys` (`LOGIN_KEY_FILE`): the keys that seal the cookies of logins; by default one that ends with the process.
 /// - `origins` (`WEBSOCKET_ORIGINS`): the web pages that may connect to `/mqtt` besides the dashboard's own.
-/// - `tileURL`, `tileAttribution` (`TILE_URL`, `TILE_ATTRIBUTION`): a tile server; by default maps have no tiles.
+/// - `tiles` (`TILE_URL`, `TILE_ATTRIBUTION`): a tile server; by default maps have no tiles.
 /// - `webFolder` (`WEB_FOLDER`): the folder made by `compose/web.sh`; by default `web` beside the executable.
 struct DashboardConfiguration: Sendable {
+    struct Tiles: Encodable { let url: String, attribution: String }
+
     var host = "127.0.0.1"
     var port = 8080
     var publicURL: String?
@@ -23,8 +25,7 @@ struct DashboardConfiguration: Sendable {
     var trustedProxy: String?
     var loginKeys = LoginKeys()
     var origins = Origins()
-    var tileURL: String?
-    var tileAttribution: String?
+    var tiles: Tiles?
     var webFolder = Self.defaultWebFolder
 
     /// The folder `web` beside the executable, or beside the link that it was started by.

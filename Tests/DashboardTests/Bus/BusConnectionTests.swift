@@ -20,10 +20,10 @@ struct BusConnectionTests {
         var broker = MQTTConfiguration(clientID: "test")
         broker.port = 1
         let server = try BusServer(
-            logins: logins, connections: Connections(proxy: nil), metrics: BusMetrics(PrometheusMetrics()),
+            logins: logins, connections: Connections(proxy: nil), metrics: DashboardMetrics(PrometheusMetrics()),
             clock: ManualClock(), brokers: broker, origins: Origins(), own: { _ in "http://127.0.0.1" })
         let channel = EmbeddedChannel(
-            handler: BusConnection(server: server, cookie: cookie, limit: LoginLimit { _ in }))
+            handler: BusConnection(server: server, cookie: cookie, limit: HandshakeLimit()))
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 2), promise: nil)
         return channel
     }

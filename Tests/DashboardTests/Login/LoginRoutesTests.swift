@@ -33,8 +33,7 @@ struct LoginRoutesTests {
     @Test func `the page learns who reads it, and what the server is`() async throws {
         let clock = ManualClock()
         let site = try Site(clock: clock) {
-            $0.tileURL = "https://tiles.example/{z}/{x}/{y}.png"
-            $0.tileAttribution = "© Example"
+            $0.tiles = .init(url: "https://tiles.example/{z}/{x}/{y}.png", attribution: "© Example")
         }
         let browser = try await Browser.with("anna", site)
         struct Reader: Decodable {

@@ -49,7 +49,7 @@ struct Site {
         self.configuration = configuration
         responder = DashboardRouter(
             logins: logins, files: WebFiles(folder: webFolder.path), configuration: configuration, clock: clock,
-            connections: Connections(proxy: configuration.trustedProxy)
+            connections: Connections(proxy: configuration.trustedProxy), partitions: 1
         ).build().buildResponder()
         if isReady { try begin() }
     }

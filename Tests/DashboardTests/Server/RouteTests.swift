@@ -27,7 +27,7 @@ struct RouteTests {
         let site = try Site()
         let routes = DashboardRouter(
             logins: site.logins, files: WebFiles(folder: ""), configuration: site.configuration, clock: site.clock,
-            connections: Connections(proxy: nil)
+            connections: Connections(proxy: nil), partitions: 1
         ).build().routes.map { "\($0.method) \($0.path)" }
         #expect(Set(routes) == Set(Self.table.keys), "a route without a row, or a row without a route")
         for route in routes.sorted() {

@@ -18,7 +18,7 @@ struct DashboardConfigurationTests {
         let configuration = try resolve([])
         #expect(configuration.host == "127.0.0.1")
         #expect(configuration.port == 8080)
-        #expect(configuration.tileURL == nil)
+        #expect(configuration.tiles == nil)
         #expect(configuration.webFolder.hasSuffix("/web"))
     }
 
