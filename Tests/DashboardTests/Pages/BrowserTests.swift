@@ -16,7 +16,7 @@ struct BrowserTests {
     private static let scripts = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../browser")
 
     @Test(arguments: [
-        "focus", "gloves", "home", "keyboard", "late", "map", "operator_page", "pages", "returning", "runs", "tiles",
+        "focus", "gloves", "home", "keyboard", "late", "map", "operator_page", "pages", "partitions", "returning", "runs", "tiles",
     ])
     func `a browser finds no fault`(script: String) async throws {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

@@ -98,12 +98,21 @@ class World:
         self.passwords = {name: secrets.token_hex(8) for name in [*PEOPLE, *OTHERS, *RUNNERS, *VIEWERS, "_operator"]}
         self.processes = []
         self.start_broker()
-        self.client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=paho.MQTTv311)
-        self.client.username_pw_set("_publisher", "publisher")
-        self.client.max_inflight_messages_set(1000)
-        self.client.reconnect_delay_set(1, 1)
+        self.client = self.connect(self.broker.port)
+        self.renewed = threading.Event()
+        self.online = set(SERVICES)
+        threading.Thread(target=self.renew, daemon=True).start()
+        self.start_dashboard(settings)
+        atexit.register(self.end)
+
+    def connect(self, port):
+        """A publisher that is connected to a broker, and receives what pages send."""
+        client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=paho.MQTTv311)
+        client.username_pw_set("_publisher", "publisher")
+        client.max_inflight_messages_set(1000)
+        client.reconnect_delay_set(1, 1)
         ready = threading.Event()
-        self.client.on_connect = lambda client, *_: client.subscribe(
+        client.on_connect = lambda client, *_: client.subscribe(
             [
                 (f"pacebus/v1/{levels}", 1)
                 for levels in (
@@ -116,16 +125,16 @@ class World:
                 )
             ]
         )
-        self.client.on_subscribe = lambda *_: ready.set()
-        self.client.on_message = self.receive
-        self.client.connect("127.0.0.1", self.broker.port, keepalive=10)
-        self.client.loop_start()
+        client.on_subscribe = lambda *_: ready.set()
+        client.on_message = self.receive
+        client.connect("127.0.0.1", port, keepalive=10)
+        client.loop_start()
         wait(ready.is_set, "the publisher is connected")
-        self.renewed = threading.Event()
-        self.online = set(SERVICES)
-        threading.Thread(target=self.renew, daemon=True).start()
-        self.start_dashboard(settings)
-        atexit.register(self.end)
+        return client
+
+    def clients_of(self, topic):
+        """The publishers at the brokers that have a topic."""
+        return [self.client]
 
     def __enter__(self):
         return self
@@ -250,7 +259,8 @@ class World:
         status = "online" if service in self.online else "offline"
         topic = f"pacebus/v1/services/_{service}/{service}-0123456789abcdef"
         payload = {"status": status, "at": time.time(), "service": service, "shards": "00-ff", "version": "1.0.0"}
-        self.client.publish(topic, json.dumps(payload), qos=1, retain=True)
+        for client in self.clients_of(topic):
+            client.publish(topic, json.dumps(payload), qos=1, retain=True)
 
     def set_online(self, service, is_online):
         (self.online.add if is_online else self.online.discard)(service)
@@ -263,7 +273,8 @@ class World:
             if not topic.endswith("/announcements"):
                 self.topics.add(topic)
             text = b"" if payload is None else json.dumps(payload)
-            sent.append(self.client.publish(topic, text, qos=1, retain=topic in self.topics))
+            for client in self.clients_of(topic):
+                sent.append(client.publish(topic, text, qos=1, retain=topic in self.topics))
         for message in sent:
             message.wait_for_publish(30)
 
@@ -289,7 +300,9 @@ class World:
         levels = topic.split("/")
         user = levels[5] if levels[4:5] == ["viewers"] else levels[3]
         reply = {"id": press["id"], "ok": "error" not in answer, "now": time.time(), **answer}
-        self.client.publish(f"pacebus/v1/u/{user}/replies/{press['client']}", json.dumps(reply), qos=1)
+        topic = f"pacebus/v1/u/{user}/replies/{press['client']}"
+        for client in self.clients_of(topic):
+            client.publish(topic, json.dumps(reply), qos=1)
 
     def answer_newest(self, **answer):
         """The reply to what a page sent last, each time that it sends it."""
@@ -322,11 +335,11 @@ class World:
             self.set_online(service, True)
 
 
-def run(scenarios, **settings):
+def run(scenarios, make=World, **settings):
     """Runs functions of a world and its faults, each of which finds nothing."""
     from browser import Faults, chromium
 
-    with World(**settings) as world, chromium() as browser:
+    with make(**settings) as world, chromium() as browser:
         faults = Faults(world)
         for scenario in scenarios:
             begun = time.monotonic()

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {age, countsOf, figuresText, headline, printable, receive, rowText, servicesText, shownText, table, utc} from "../../../Services/Dashboard/Web/modules/operator-table.js";
+import {age, countsOf, figuresText, headline, printable, receive, rowText, servicesText, shownText, sums, table, utc} from "../../../Services/Dashboard/Web/modules/operator-table.js";
 
 const now = 1_700_000_000;
 const topic = (/** @type {string} */ user, /** @type {string} */ name) =>
@@ -135,4 +135,10 @@ test("services, figures and strangers' texts as people read them", () => {
   assert.equal(utc(now), "22:13:20 UTC");
   assert.deepEqual(countsOf(table(sessions({a: {heard: 100}}), {name: "", status: ""}, now))[0],
     {label: "Silent", status: "silent", number: "1", isTrouble: true});
+});
+
+test("figures of several brokers are added, and the last start counts", () => {
+  assert.deepEqual(
+    sums([{"heap/current": 2, uptime: 50}, {"heap/current": 3, uptime: 40}]), {"heap/current": 5, uptime: 40});
+  assert.deepEqual(sums([]), {});
 });

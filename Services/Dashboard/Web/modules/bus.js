@@ -101,6 +101,8 @@ const defaults = {
   onState: (/** @type {Exclude<Phase, "waiting" | "hidden">} */ _state, /** @type {Link["reason"]} */ _reason) => {},
   /** A kept request of any tab is new, or has its reply, or was withdrawn. */
   onKept: (/** @type {Request} */ _request, /** @type {any} */ _reply) => {},
+  /** The connection that publishes the requests on a topic, if it is another one. */
+  route: (/** @type {string} */ _topic) => /** @type {Bus | undefined} */ (undefined),
   // Older browsers take no path.
   openSocket: (/** @type {string} */ url) => new WebSocket(new URL(url, location.href.replace("http", "ws")), "mqtt"),
   now: () => performance.now() / 1000,

@@ -5,9 +5,10 @@ import {alerts, arrange, cards as cardsOf, noPeople, only, receive, sorted, summ
 import {all, announce, arrange as put, byID, keep, make, setText, setValue, show} from "./dom.js";
 import {format, joined} from "./format.js";
 import {history} from "./history.js";
-import {bus, isOperator, isSettled, login, ownsWorkouts, reader, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
+import {bus, busOf, isOperator, isSettled, login, ownsWorkouts, reader, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
 import {Histories, read, stateOf} from "./recent.js";
 import {freshness, isEnded, statusWords, view} from "./session.js";
+import {accountOf} from "./topics.js";
 import {People} from "./watched.js";
 import {drawWeek} from "./week.js";
 
@@ -64,7 +65,8 @@ const pageSize = 20;
 /** Milliseconds. A record that was not yet there when the page came, and a deletion, are in no topic that viewers read. */
 const refreshInterval = 300_000;
 
-const watched = new People(bus, take, appear);
+const watched = new People(
+  {subscribe: (topics, ...rest) => busOf(accountOf([topics].flat()[0])).subscribe(topics, ...rest)}, take, appear);
 const histories = new Histories((user) => read(history(user, pageSize), user, serverNow()), takeNewest);
 
 /** @param {string[]} users */

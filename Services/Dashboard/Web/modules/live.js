@@ -4,7 +4,7 @@ import {all, announce, byID, cover, drawLine, enable, hider, icon, keep, kept, m
 import {pendingText} from "./commands.js";
 import {date, format, joined} from "./format.js";
 import {findWorkout} from "./history.js";
-import {bus, closeFor, dialog, isSettled, login, ownsWorkouts, presses, reader, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
+import {busOf, closeFor, dialog, isSettled, login, ownsWorkouts, presses, reader, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
 import {showKilometres} from "./kilometres.js";
 import {drawPlan, startPlan} from "./live-plan.js";
 import {drawingAfter, drawingAt, noDrawing} from "./drawing.js";
@@ -33,6 +33,8 @@ setText(byID("tile-attribution"), reader.tiles?.attribution ?? "");
 show(byID("tile-attribution"), reader.tiles !== undefined);
 
 /** What the broker does not retain; of this tab, over a reload. */
+/** The connection to the broker of the session's topics. */
+const bus = busOf(user);
 const key = `pacebus.live.${session}`;
 const former = JSON.parse(kept(key, "sessionStorage") ?? "{}");
 let shown = {...noSession(), ...former};

@@ -250,6 +250,15 @@ export const figureTopics = [
   "uptime"
 ];
 
+/** @param {Record<string, number>[]} figures by broker @returns of all, and the time since the last start */
+export function sums(figures) {
+  /** @type {Record<string, number>} */
+  const all = {};
+  for (const [topic, value] of figures.flatMap((each) => Object.entries(each ?? {})))
+    all[topic] = topic === "uptime" ? Math.min(all[topic] ?? value, value) : (all[topic] ?? 0) + value;
+  return all;
+}
+
 /** @param {Record<string, number | undefined>} figures by topic */
 export function figuresText(figures) {
   /** @param {number | undefined} value @param {(value: number) => string} write */

@@ -1,8 +1,8 @@
 // The page of all sessions, for operators: reads their state and when their items came, and the values of those that it shows.
 
 import {all, announce, byID, make, setList, setText, setValue, show} from "./dom.js";
-import {countsOf, figureTopics, figuresText, headline as headlineOf, printable, receive, rowText, servicesText, shownText, table, utc} from "./operator-table.js";
-import {bus, isOperator, isSettled, serverNow, settle, units, whenUnitsChange} from "./page.js";
+import {countsOf, figureTopics, figuresText, headline as headlineOf, printable, receive, rowText, servicesText, shownText, sums, table, utc} from "./operator-table.js";
+import {allBuses, bus, busOf, isOperator, isSettled, serverNow, settle, units, whenUnitsChange} from "./page.js";
 import {receivePresence} from "./services.js";
 import {statusWords} from "./session.js";
 import {presences, sessionTopic} from "./topics.js";
@@ -23,8 +23,12 @@ const rejectedLimit = 20;
 const sessions = new Map();
 /** @type {import("./services.js").Services} */
 let services = {};
-/** @type {Record<string, number>} */
-let figures = {};
+/**
+ * By broker.
+ *
+ * @type {Record<string, number>[]}
+ */
+const figures = [];
 /** @type {{ at: number, service: string, topic: string, reason: string }[]} */
 let rejected = [];
 let rejectedCount = 0;
@@ -54,19 +58,25 @@ else {
 
 function listen() {
   const take = (/** @type {string} */ topic, /** @type {any} */ payload) => receive(sessions, topic, payload);
-  bus.subscribe(["pacebus/v1/+/+/+/state", "pacebus/v1/+/+/+/heard/+"], {
-    onMessage: take,
-    onReady() {
-      draw();
-      // Else the values of its rows come next.
-      if (watched.size === 0) settle();
-    }
-  },
-    0, false);
+  let unready = allBuses().length;
+  for (const [index, each] of allBuses().entries()) {
+    each.subscribe(["pacebus/v1/+/+/+/state", "pacebus/v1/+/+/+/heard/+"], {
+      onMessage: take,
+      onReady() {
+        unready -= 1;
+        draw();
+        // Else the values of its rows come next.
+        if (unready <= 0 && watched.size === 0) settle();
+      }
+    },
+      0, false);
+    each.subscribe(figureTopics.map((topic) => `$SYS/broker/${topic}`), {
+      onMessage: (topic, value) =>
+        void ((figures[index] ??= {})[topic.slice("$SYS/broker/".length)] = parseFloat(value))
+    });
+  }
   bus.subscribe(presences,
     {onMessage: (topic, presence) => void (services = receivePresence(services, topic, presence, serverNow()))});
-  bus.subscribe(figureTopics.map((topic) => `$SYS/broker/${topic}`),
-    {onMessage: (topic, value) => void (figures[topic.slice("$SYS/broker/".length)] = parseFloat(value))});
   bus.subscribe("pacebus/v1/rejected/+", {
     onMessage(topic, {at, reason, topic: about}) {
       rejectedCount += 1;
@@ -78,7 +88,9 @@ function listen() {
   },
     1, false);
   // All sessions of a large installation are too much for a page that nobody sees.
-  document.addEventListener("visibilitychange", () => document.hidden ? bus.close() : bus.open());
+  document.addEventListener("visibilitychange", () => {
+    for (const each of allBuses()) document.hidden ? each.close() : each.open();
+  });
   setInterval(() => !document.hidden && draw(), interval);
   whenUnitsChange(draw);
   let timer = 0;
@@ -118,7 +130,7 @@ function draw() {
     ({name, isOnline, text, replicas}) =>
       make("li", {}, make("strong", {}, name), make("span", {className: isOnline ? "chip" : "chip offline"}, text),
         make("ul", {}, ...replicas.map((/** @type {string} */ replica) => make("li", {}, replica)))));
-  setList(byID("figures"), figuresText(bus.state === "open" ? figures : {}),
+  setList(byID("figures"), figuresText(bus.state === "open" ? sums(figures) : {}),
     ([label, text]) => make("div", {}, make("dt", {}, label), make("dd", {}, text)));
   setText(byID("rejected-text"), since ? `${rejectedCount || "None"} since ${utc(since)}.` : "");
   setList(byID("rejected"), rejected,
@@ -144,7 +156,7 @@ function watch(shown) {
   for (const {user, session} of shown) {
     if (watched.has(session)) continue;
     watched.set(session,
-      bus.subscribe(sessionTopic(user, session, "metrics"), {
+      busOf(user).subscribe(sessionTopic(user, session, "metrics"), {
         onMessage: (topic, payload) => receive(sessions, topic, payload),
         onReady() {
           if (isSettled()) return;

@@ -4,12 +4,13 @@ import {Bus} from "./bus.js";
 import {Presses} from "./commands.js";
 import {all, byID, keep, kept, leave, logIn, setText, show} from "./dom.js";
 import {timeOfDay} from "./format.js";
-import {userTopic} from "./topics.js";
+import {accountOf, userTopic} from "./topics.js";
 
 /**
  * @typedef {import("./format.js").Units} Units
- * @typedef {{ user: string, login: string, viewer: boolean, now: number, version: string,
- *   tiles?: { url: string, attribution: string } }} Reader `login`: its id; `viewer`: the account only watches others
+ * @typedef {{ user: string, login: string, viewer: boolean, now: number, version: string, partitions: number,
+ *   tiles?: { url: string, attribution: string } }} Reader `login`: its id; `viewer`: the account only watches others;
+ *   `partitions`: the brokers that share the accounts
  */
 
 const retries = [1, 2, 5, 10];
@@ -49,13 +50,31 @@ export const isOperator = login === "_operator";
 export const ownsWorkouts = !isOperator && !reader.viewer;
 
 export const presses = new Presses(login, () => bus);
-/** @type {Bus} */
-export const bus = new Bus({
-  user: login,
-  onState: (state, reason) => queueMicrotask(() => changed(state, reason)),
+const partitionOf = reader.partitions > 1 ? (await import("./partitions.js")).partitionOf : () => 0;
+/** @param {Partial<import("./bus.js").Bus["options"]>} options @returns {Bus} */
+const connect = (options) =>
+  new Bus({user: login, onState: (state, reason) => queueMicrotask(() => changed(state, reason)), ...options});
+/** The connection to the broker of the reader's topics. */
+export const bus = connect({
   // Those of an earlier page come before the bus is made.
   onKept: (request, reply) => presses.received(request, reply),
+  route: (topic) => busOf(accountOf(topic)),
 });
+/** @type {Map<number, Bus>} */
+const buses = new Map([[partitionOf(login, reader.partitions), bus]]);
+
+/** @param {number} index @returns the connection to one of the brokers */
+function busAt(index) {
+  const found = buses.get(index) ?? connect({url: `/mqtt?partition=${index}`});
+  buses.set(index, found);
+  return found;
+}
+
+/** @param {string} user @returns the connection to the broker of someone's topics */
+export const busOf = (user) => busAt(partitionOf(user, reader.partitions));
+
+/** The connections to all brokers. */
+export const allBuses = () => Array.from({length: reader.partitions}, (_, index) => busAt(index));
 
 document.documentElement.classList.add("ready");
 setText(byID("who"), login);
@@ -158,6 +177,8 @@ let isOld = !import.meta.url.includes(reader.version);
 
 /** @param {import("./bus.js").Bus["state"]} state @param {"connections"} [reason] */
 function changed(state, reason) {
+  // Of several connections, one that is away counts.
+  if (state === "open") state = [...buses.values()].find((each) => each.state !== "open")?.state ?? state;
   // Without a connection the page shows what it has.
   if (state === "closed") settle();
   // Another tab may have renewed it.
@@ -171,8 +192,10 @@ function changed(state, reason) {
 
 async function lookForLogin() {
   const isValid = await fetch("/me", {cache: "no-store"}).then(({status}) => status !== 401, () => true);
-  if (isValid) bus.open();
-  else logIn();
+  if (isValid) {
+    for (const each of buses.values())
+      if (each.state === "login") each.open();
+  } else logIn();
 }
 
 /** A new release may have come with the restart that ended the connection. */

@@ -184,7 +184,7 @@ export class Requests {
 
   /** @param {Entry} entry which is sent if it is this tab's turn, and waits for the next one */
   #turn(entry) {
-    const {client, now, page, wall} = this.bus.options;
+    const {client, now, page, route, wall} = this.bus.options;
     const {request, times} = entry;
     page.clearTimeout(entry.timer);
     if (times.nextTurn === Infinity) return;
@@ -195,7 +195,7 @@ export class Requests {
     times.takeTurn(now());
     request.sender = client;
     this.#store(entry);
-    this.bus.publish(request.topic, {...request.message, client}, 1);
+    (route(request.topic) ?? this.bus).publish(request.topic, {...request.message, client}, 1);
     this.#turn(entry);
   }
 

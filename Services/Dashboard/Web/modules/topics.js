@@ -11,6 +11,9 @@ export function sessionTopic(user, session, name) {
 /** @param {string} user @param {string} name `current` */
 export const userTopic = (user, name) => `${root}/u/${user}/${name}`;
 
+/** @param {string} topic of an account or its session */
+export const accountOf = (topic) => topic.split("/")[3];
+
 /** The presence of all processes. */
 export const presences = `${root}/services/+/+`;
 
