@@ -7,28 +7,17 @@ With SCREENSHOTS it takes all states and parts, otherwise the most different one
 import os
 
 import fixtures
-from browser import COUNT_SHIFTS, DESKTOP, PHONE, Faults, chromium, until
+from browser import COUNT_SHIFTS, DESKTOP, PHONE, Faults, Held, check_shifts, chromium, until
 from world import World
 
 world = World()
 faults = Faults(world)
 LIVE = f"/live/anna/{fixtures.session_of('anna')}"
-LIMIT = 0.005
 HELD = 600
 is_thorough = "SCREENSHOTS" in os.environ
 PARTS = ["**/me", "**/modules/*.js", "**/*.css"] + (
     ["**/modules/map.js", "**/leaflet/*", "**/icons.svg"] if is_thorough else []
 )
-
-
-def check(page, name):
-    # A shift is reported after the next frames.
-    page.evaluate(
-        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 100))))"
-    )
-    shifts = page.evaluate("window.shifts")
-    if sum(shift["value"] for shift in shifts) > LIMIT:
-        faults.found.append(f"{name}: the layout shifts: {shifts}")
 
 
 def open_page(browser, device, path, login, messages):
@@ -39,34 +28,6 @@ def open_page(browser, device, path, login, messages):
     world.reset()
     world.publish(messages)
     return page
-
-
-class Held:
-    """Requests of a page that wait."""
-
-    def __init__(self, page, part):
-        self.page, self.routes, self.holds = page, [], True
-        page.route(part, self.take)
-
-    def take(self, route):
-        if self.holds:
-            self.routes.append(route)
-        else:
-            route.continue_()
-
-    def release_slowly(self):
-        """One after the other, until none follows."""
-        self.page.wait_for_timeout(HELD)
-        while self.routes:
-            self.routes.pop().continue_()
-            self.page.wait_for_timeout(30)
-        self.release()
-
-    def release(self):
-        self.holds = False
-        for route in self.routes:
-            route.continue_()
-        self.routes = []
 
 
 def late_messages(browser, size, device, name, path, login, messages):
@@ -80,7 +41,7 @@ def late_messages(browser, size, device, name, path, login, messages):
         page.locator("main.drawn").wait_for()
         world.publish([late])
         page.wait_for_timeout(HELD)
-        check(page, f"{name}-{size} with a late {late[0].rsplit('/', 1)[1]}")
+        check_shifts(page, faults, f"{name}-{size} with a late {late[0].rsplit('/', 1)[1]}")
         page.context.close()
 
 
@@ -93,7 +54,7 @@ def late_files(browser, size, device, name, path, login, messages, ready):
         held.release_slowly()
         ready(page)
         page.locator("main.drawn").wait_for()
-        check(page, f"{name}-{size} with late {part}")
+        check_shifts(page, faults, f"{name}-{size} with late {part}")
         page.context.close()
 
 
@@ -106,7 +67,7 @@ def late_state(browser, size, device):
     world.publish(fixtures.live_scenes(fixtures.now())["planned-list"])
     page.locator("#plan-items .current").wait_for()
     page.locator("main.drawn").wait_for()
-    check(page, f"state-{size}")
+    check_shifts(page, faults, f"state-{size}")
     page.context.close()
 
 
@@ -121,11 +82,11 @@ def late_position(browser, size, device):
     world.publish([(fixtures.topic("anna", "route"), fixtures.route("anna", fixtures.now()))])
     if device == DESKTOP:
         page.locator(".route-line").first.wait_for()
-        check(page, f"position-{size}")
+        check_shifts(page, faults, f"position-{size}")
         return page.context.close()
     button = page.get_by_role("button", name="Show map")
     button.wait_for()
-    check(page, f"position-{size}")
+    check_shifts(page, faults, f"position-{size}")
     faults.look(page, f"position-{size}")
     button.click()
     page.locator(".route-line").first.wait_for()
@@ -143,7 +104,7 @@ def late_notices(browser, size, device):
         for service in ["metrics-aggregator", "route-builder"]:
             world.set_online(service, False)
         page.locator("#notices .notice").nth(1).wait_for()
-        check(page, f"notices-{name}-{size}")
+        check_shifts(page, faults, f"notices-{name}-{size}")
         # One that covers something can be hidden, until its service goes offline again.
         for left in [1, 0]:
             page.locator("#notices").get_by_role("button", name="Hide").first.click()

@@ -36,6 +36,7 @@ with chromium() as browser:
     world.set_online("weather-fetcher", False)
     page.goto(world.url)
     page.wait_for_url(f"{world.url}/operator")
+    page.locator("main.drawn").wait_for()
     until(page, "() => document.querySelector('#headline').textContent.startsWith('3 sessions')")
     expect(
         page.locator("#headline").inner_text()
@@ -69,6 +70,8 @@ with chromium() as browser:
     until(page, "() => document.querySelectorAll('#rows tr').length === 1")
     expect(users(page) == ["runner-0100"] and page.url.endswith("?name=NER-0100"), f"{users(page)} on {page.url}")
     page.reload()
+    # Until the page appears, its text is hidden.
+    page.locator("main.drawn").wait_for()
     until(page, "() => document.querySelectorAll('#rows tr').length === 1")
     expect(users(page) == ["runner-0100"], "a reload loses the filter")
     page.get_by_label("Name").fill("")

@@ -9,14 +9,14 @@ PAGES is a comma-separated list of the beginnings of names, to visit only those.
 import os
 
 import fixtures
-from browser import DESKTOP, PHONE, SMALL, Faults, chromium, open_slowly, screenshot
+from browser import DESKTOP, PHONE, SMALL, Faults, chromium, screenshot
+from browser import visit as browser_visit
 from world import World
 
 world = World()
 faults = Faults(world)
 live = f"/live/anna/{fixtures.session_of('anna')}"
 WEIGHTS = {"/": 60_000, live: 150_000, "/operator": 64_000}
-REQUESTS = 32
 is_thorough = "SCREENSHOTS" in os.environ
 # Those whose layout differs most from a phone's.
 WIDE = ["silent", "home", "operator"]
@@ -31,34 +31,17 @@ def sizes(name):
 def visit(browser, name, path, login, messages, ready, offline=()):
     if not name.startswith(tuple(os.environ.get("PAGES", "").split(","))):
         return
-    for size, device in sizes(name).items():
-        context = world.context(browser, login, **device)
-        page = context.new_page()
-        faults.watch(page)
-        requests = []
-        page.on("requestfinished", lambda request: requests.append(request))
-        world.reset()
-        world.publish(messages)
-        for service in offline:
-            world.set_online(service, False)
-        open_slowly(page, world.url + path)
-        try:
-            ready(page)
-            page.locator("main.drawn").wait_for()
-        except Exception as error:
-            raise SystemExit(f"{name}-{size}: {error}\n{page.locator('main').inner_html()}") from error
-        if any(topic.endswith("/route") for topic, _ in messages) and path == live:
+    world.reset()
+    for service in offline:
+        world.set_online(service, False)
+    has_route = path == live and any(topic.endswith("/route") for topic, _ in messages)
+
+    def ready_with_route(page):
+        ready(page)
+        if has_route:
             page.locator(".route-line").first.wait_for(state="attached")
-        weight = sum(
-            sum(request.sizes()[part] for part in ["responseBodySize", "responseHeadersSize"]) for request in requests
-        )
-        if weight > WEIGHTS[path]:
-            faults.found.append(f"{name}-{size}: {weight} bytes, more than {WEIGHTS[path]}")
-        if len(requests) > REQUESTS:
-            faults.found.append(f"{name}-{size}: {len(requests)} requests, more than {REQUESTS}")
-        look(page, f"{name}-{size}")
-        faults.look_at_shifts(page, f"{name}-{size}")
-        context.close()
+
+    browser_visit(world, browser, faults, name, path, login, messages, ready_with_route, WEIGHTS[path], WIDE)
 
 
 def look(page, name):
