@@ -41,8 +41,8 @@ struct WebFiles: Sendable {
         "png": "image/png", "svg": "image/svg+xml", "webmanifest": "application/manifest+json",
     ]
 
-    /// The modules of the bus, which other people's pages load by a name that stays.
-    private static let publicModules: Set = ["bus.js", "mqtt.js", "requests.js"]
+    /// The modules of the bus, which other people's pages load by a name that stays, and the service worker.
+    private static let publicModules: Set = ["bus.js", "mqtt.js", "requests.js", "stream.js"]
 
     func page(_ name: String, _ request: Request, status: HTTPResponse.Status = .ok) throws(HTTPError) -> Response {
         guard let file = files["pages/\(name).html"] else {

@@ -112,8 +112,12 @@ const defaults = {
 };
 
 export class Bus {
-  /** Whether the connection lasts while the page is hidden. */
-  holdOpen = false;
+  /**
+   * Streams with unsent items: while there are any, the connection lasts although the page is hidden.
+   *
+   * @type {Set<object>}
+   */
+  senders = new Set();
   #link = closed;
   /** @type {WebSocket | undefined} */
   #socket;
@@ -355,7 +359,7 @@ export class Bus {
   #handle(event) {
     const {now, random, page, onState} = this.options;
     const [state, {reason}] = [this.state, this.#link];
-    const {link, action} = step(this.#link, event, now(), random(), this.holdOpen);
+    const {link, action} = step(this.#link, event, now(), random(), this.senders.size > 0);
     this.#link = link;
     const isActive = ["connecting", "open", "waiting"].includes(link.phase);
     if (!isActive) page.clearInterval(this.#timer);
