@@ -3,7 +3,7 @@
 
 # The Debian packages that build_web copies from.
 # shellcheck disable=SC2034
-web_packages=(bootstrap-icons libjs-leaflet)
+web_packages=(bootstrap-icons esbuild libjs-leaflet)
 
 # build_web FOLDER: replaces FOLDER by pages and assets, with a gzipped copy of each, and `version`, a checksum of them all
 # that is part of the assets' addresses.
@@ -12,9 +12,8 @@ build_web() {
     rm -rf "$new"
     mkdir -p "$new/leaflet"
     cp -R Services/Dashboard/Web/. "$new"
-    rm -f "$new"/{package.json,icons.txt}
-    for file in "$new"/modules/*.js; do without_comments "Services/Dashboard/Web/modules/${file##*/}" >"$file"; done
-    small_style_sheet Services/Dashboard/Web/style.css >"$new/style.css"
+    rm -rf "$new"/{package.json,icons.txt,modules}
+    bundle "$new"
     cp -L "$leaflet/leaflet.esm.min.js" "$new/leaflet/leaflet.js"
     # No map of the sources is installed.
     sed -i '/^\/\/# sourceMappingURL=/d' "$new/leaflet/leaflet.js"
@@ -39,13 +38,15 @@ build_web() {
     mv "$new" "$1"
 }
 
-# without_comments FILE: prints a module without the lines that only hold a comment, a fifth of its compressed size, and
-# without indentation.
-without_comments() { sed -e '/^ *\/\*\*$/,/\*\/$/d' -e '/^ *\/\*\*[^*]*\*\/$/d' -e '/^ *\/\/ /d' -e 's/^ *//' "$1"; }
-
-# small_style_sheet FILE: prints a style sheet without lines that only hold a comment, and without spaces that mean nothing.
-small_style_sheet() {
-    sed -e '/^ *\/\*[^*]*\*\/$/d' -e 's/^ *//' -e '/^$/d' -e 's/\([:;,{]\) /\1/g' -e 's/ {/{/g' -e 's/;* *}/}/g' "$1"
+# bundle FOLDER: writes the style sheets, and one module for each page with all that it imports: a page then waits for one
+# request, and not for one after another. The modules that other people's pages load stay apart. Leaflet does too: only maps
+# need it.
+bundle() {
+    local web=Services/Dashboard/Web pages
+    local modules=$web/modules options=(--minify --charset=utf8 --log-level=warning "--outbase=$web" "--outdir=$1")
+    mapfile -t pages < <(grep -rhoE '/modules/[a-z-]+\.js"></script>' "$web/pages" | grep -oE '[a-z-]+\.js' | sort -u)
+    esbuild "${pages[@]/#/$modules/}" --bundle --format=esm '--external:*/leaflet.js' "${options[@]}"
+    esbuild "$modules"/{bus,mqtt,requests,stream}.js "$web"/*.css "${options[@]}"
 }
 
 # frame FRAME PAGE: prints a page in its frame: what it has before its line `<!-- main -->` goes into the head. A whole page

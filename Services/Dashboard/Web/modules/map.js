@@ -2,10 +2,12 @@
 // Leaflet sets styles through the CSSOM, which the policy of the page allows. Its popups, tooltips and attribution write HTML:
 // none of them is used.
 
-import * as L from "../leaflet/leaflet.js";
 import {byID, make, setText, show} from "./dom.js";
 import {units, whenUnitsChange} from "./page.js";
 import {decode, lengthOf, pieces, scale} from "./route.js";
+
+// The bundle of a page has this module; Leaflet is loaded with its first map.
+const L = await import("../leaflet/leaflet.js");
 
 const metresPerMile = 1609.344;
 /** Milliseconds. */

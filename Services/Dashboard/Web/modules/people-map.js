@@ -1,10 +1,12 @@
 // The map of all people of Home. A name is a link to the person's page, the mark of several people a button that zooms
 // in on them; Leaflet's popups and tooltips write HTML.
 
-import * as L from "../leaflet/leaflet.js";
 import {byID, make, show as setVisible} from "./dom.js";
 import {RouteMap} from "./map.js";
 import {groupText, labelText, layout} from "./places.js";
+
+// The bundle of a page has this module; Leaflet is loaded with its first map.
+const L = await import("../leaflet/leaflet.js");
 
 /** @typedef {{ user: string, href: string, activity: string, isSilent: boolean, place: [number, number] }} Person */
 
