@@ -16,7 +16,8 @@ struct BrowserTests {
     private static let scripts = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../browser")
 
     @Test(arguments: [
-        "focus", "gloves", "home", "keyboard", "late", "map", "operator_page", "pages", "partitions", "returning", "runs", "tiles",
+        "faults", "focus", "gloves", "home", "keyboard", "late", "map", "operator_page", "pages", "partitions",
+        "returning", "runs", "stream", "tiles",
     ])
     func `a browser finds no fault`(script: String) async throws {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
