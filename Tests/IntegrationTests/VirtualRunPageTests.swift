@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-private let webFolder = ProcessInfo.processInfo.environment["WEB_FOLDER"]
+private let hasWebFolder = ProcessInfo.processInfo.environment["WEB_FOLDER"] != nil
 
 /// The pages of a virtual run in two browsers, with a real broker, services and devices.
 @Suite(
-    .enabled(if: webFolder != nil, "WEB_FOLDER is not set"),
+    .enabled(if: hasWebFolder, "WEB_FOLDER is not set"),
     .disabled(if: Python.lacks("axe_playwright_python"), "PYTHON has no axe-playwright-python"))
 struct VirtualRunPageTests {
     @Test(
@@ -16,10 +16,8 @@ struct VirtualRunPageTests {
         let script = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../DashboardTests/browser/virtual_run.py").standardizedFileURL.path
         let folder = try TemporaryFolder()
+        let dashboard = URL(filePath: tests).deletingLastPathComponent().appending(path: "dashboard").path
         try await ChildProcess.run(
-            [
-                Python.interpreter, script, URL(filePath: tests).deletingLastPathComponent().path,
-                try #require(webFolder),
-            ], log: folder.file("log"))
+            ["env", "DASHBOARD=\(dashboard)", Python.interpreter, script], log: folder.file("log"))
     }
 }

@@ -1,0 +1,60 @@
+"""A world with real services, whose executables are beside the dashboard's."""
+
+import os
+import pathlib
+import secrets
+import subprocess
+
+from world import World, free_port
+
+EXECUTABLES = pathlib.Path(os.environ["DASHBOARD"]).resolve().parent
+SERVICES = ["session-engine", "metrics-aggregator", "route-builder", "virtual-run"]
+
+
+class System(World):
+    """A world in which nothing is played."""
+
+    def start_broker(self):
+        self.passwords |= {f"_{name}": secrets.token_hex(8) for name in SERVICES}
+        super().start_broker()
+
+    def start_dashboard(self, settings):
+        self.devices = []
+        for name in SERVICES:
+            port = free_port()
+            arguments = ["--store-url", f"sqlite:{self.folder}/{name}.sqlite", "--http-port", port]
+            self.run([EXECUTABLES / name, *arguments], port, self.environment(f"_{name}"))
+        super().start_dashboard(settings)
+
+    def renew(self):
+        pass
+
+    def answer(self, topic, press):
+        pass
+
+    def environment(self, account):
+        file = self.folder / account
+        file.touch(0o600)
+        file.write_text(self.passwords[account])
+        return {"MQTT_URL": f"mqtt://{account}@127.0.0.1:{self.broker.port}", "MQTT_PASSWORD_FILE": str(file)}
+
+    def simulate(self, user, run):
+        """A device that runs in the virtual run, and ends its session at the goal or on SIGINT."""
+        command = [EXECUTABLES / "device", "simulate", "--virtual-run", run]
+        with open(self.folder / f"device-{user}.log", "wb") as output:
+            device = subprocess.Popen(
+                [*command, "--queue-folder", self.folder / f"queue-{user}"],
+                env={**os.environ, **self.environment(user)},
+                stdout=output,
+                stderr=output,
+            )
+        self.devices.append(device)
+        return device
+
+    def __exit__(self, failed, *_):
+        for device in self.devices:
+            device.terminate()
+            device.wait(20)
+        super().__exit__()
+        for log in sorted(self.folder.glob("*.log")) if failed else []:
+            print(f"== {log.name}", *log.read_text(errors="replace").splitlines()[-15:], sep="\n")
