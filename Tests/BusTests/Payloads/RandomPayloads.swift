@@ -44,6 +44,7 @@ extension SeededRandom {
         let actions: [UserRequest.Action] = [
             .setProfile(profile()), .setProfile(Profile()),
             .workouts(HistoryQuery(before: maybe(place()), from: maybe(time()), to: maybe(time()), limit: limit)),
+            .workoutChanges(after: cursor()),
             .savePlan(identifier(), definition(), base: maybe(version())),
             .deletePlan(identifier(), base: maybe(version())), .deleteWorkout(identifier()),
             .deleteEverything,
@@ -53,11 +54,15 @@ extension SeededRandom {
 
     private mutating func version() -> SavedPlans.Version { SavedPlans.Version(savedAt: maybe(time())) }
 
+    private mutating func cursor() -> ChangeCursor {
+        Bool.random(using: &self) ? ChangeCursor(revision()) : ChangeCursor(revision(), since: revision())
+    }
+
     mutating func viewerRequests() -> [ViewerRequest] {
         let query = HistoryQuery(
             before: maybe(place()), from: maybe(time()), to: maybe(time()),
             limit: .random(in: 1...HistoryQuery.limit, using: &self))
-        return [.workouts(query), .chunks(identifier())].map {
+        return [.workouts(query), .workoutChanges(after: cursor()), .chunks(identifier())].map {
             ViewerRequest(id: identifier(), client: maybe(name()), action: $0)
         }
     }
@@ -69,10 +74,21 @@ extension SeededRandom {
         let pages = [0, 1, HistoryQuery.limit].map { count in
             var page = Reply(id: identifier(), revision: nil, now: time())
             page.workouts = (0..<count).map { WorkoutOverview(workouts[$0 % workouts.count]) }
-            page.next = maybe(place())
+            page.next = maybe(.before(place()))
             return page
         }
-        return plain + pages
+        let changes = [0, 1, HistoryQuery.limit].map { count in
+            var page = Reply(id: identifier(), revision: nil, now: time())
+            page.changes = (0..<count).map { number in
+                guard Bool.random(using: &self) else { return .deleted(identifier(), changed: revision()) }
+                return .workout(WorkoutOverview(workouts[number % workouts.count], changed: revision()))
+            }
+            page.next = .changedAfter(cursor())
+            page.more = maybe(true)
+            page.reset = maybe(true)
+            return page
+        }
+        return plain + pages + changes
     }
 
     /// A client's `start` that leaves the activity to its planned workout, and that workout.
