@@ -35,7 +35,9 @@ struct Site {
     ) throws {
         webFolder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: webFolder.file("pages"), withIntermediateDirectories: true)
-        for name in ["home", "live", "runs", "run", "plans", "plan", "operator", "login", "missing"] {
+        for name in [
+            "home", "live", "workout", "runs", "run", "plans", "plan", "operator", "login", "missing",
+        ] {
             try webFolder.write("<title>\(name)", to: "pages/\(name).html")
         }
         try webFolder.write("test", to: "version")
