@@ -3,7 +3,7 @@
 
 # The Debian packages that build_web copies from.
 # shellcheck disable=SC2034
-web_packages=(bootstrap-icons esbuild libjs-leaflet)
+web_packages=(bootstrap-icons esbuild libjs-dygraphs libjs-leaflet)
 
 # build_web FOLDER: replaces FOLDER by pages and assets, with a gzipped copy of each, and `version`, a checksum of them all
 # that is part of the assets' addresses.
@@ -19,6 +19,8 @@ build_web() {
     sed -i '/^\/\/# sourceMappingURL=/d' "$new/leaflet/leaflet.js"
     cp -L "$leaflet/leaflet.css" "$new/leaflet"
     cp -RL "$leaflet/images" "$new/leaflet"
+    mkdir "$new/dygraphs"
+    dygraphs_module >"$new/dygraphs/dygraphs.js"
     if [[ -e Services/Dashboard/Web/icons.txt ]]; then collect_icons >"$new/icons.svg"; fi
     for file in "$new"/pages/*.html; do
         [[ $file == */frame.html ]] && continue
@@ -45,8 +47,15 @@ bundle() {
     local web=Services/Dashboard/Web pages
     local modules=$web/modules options=(--minify --charset=utf8 --log-level=warning "--outbase=$web" "--outdir=$1")
     mapfile -t pages < <(grep -rhoE '/modules/[a-z-]+\.js"></script>' "$web/pages" | grep -oE '[a-z-]+\.js' | sort -u)
-    esbuild "${pages[@]/#/$modules/}" --bundle --format=esm '--external:*/leaflet.js' "${options[@]}"
+    esbuild "${pages[@]/#/$modules/}" --bundle --format=esm '--external:*/leaflet.js' '--external:*/dygraphs.js' "${options[@]}"
     esbuild "$modules"/{bus,mqtt,requests,stream}.js "$web"/*.css "${options[@]}"
+}
+
+# dygraphs_module: prints dygraphs, which is written for CommonJS, as a module. No map of the sources is installed.
+dygraphs_module() {
+    say 'const exports = {}, module = {exports};'
+    sed '/^\/\/# sourceMappingURL=/d' /usr/share/javascript/dygraphs/dygraph.min.js
+    say 'export default module.exports.default ?? module.exports;'
 }
 
 # frame FRAME PAGE: prints a page in its frame: what it has before its line `<!-- main -->` goes into the head. A whole page

@@ -5,7 +5,7 @@ interface Layer { addTo(to: Map | Group): this }
 interface Group extends Layer { clearLayers(): this }
 interface Map {
   options: { zoomSnap: number };
-  on(types: string, listener: () => void): this;
+  on(types: string, listener: (event: any) => void): this;
   panTo(place: Place): this;
   fitBounds(bounds: Bounds, options: object): this;
   getZoom(): number;
@@ -18,7 +18,7 @@ interface Bounds { readonly isBounds: true }
 export function map(element: HTMLElement, options: object): Map;
 export function tileLayer(url: string, options: object): Layer;
 export function layerGroup(): Group;
-export interface Line extends Layer { setLatLngs(line: Place[]): this }
+export interface Line extends Layer { setLatLngs(line: Place[]): this; getElement(): Element | undefined }
 export interface Marker extends Layer { setLatLng(place: Place): this; getLatLng(): Place; getElement(): HTMLElement | undefined; remove(): this }
 export function polyline(line: Place[], options: object): Line;
 export function marker(place: Place, options: object): Marker;
