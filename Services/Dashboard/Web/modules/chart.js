@@ -7,7 +7,7 @@ import {make, setText} from "./dom.js";
 /**
  * @typedef {import("./workout-data.js").Details} Details
  * @typedef {import("./workout-data.js").Stretch} Stretch
- * @typedef {{ key: string, label: string, color: string, format: (value: number) => string, mark: (value: number) => string,
+ * @typedef {{ key: string, label: string, unit: string, color: string, format: (value: number) => string, mark: (value: number) => string,
  *   isReversed?: boolean, least: number, widths?: number[], value?: (value: number) => number, bands?: number[], isFilled?: boolean }} Kind
  *   `value`: of the line as it is drawn; `color`: a variable of the style sheet; `bands`: the limits between zones
  * @typedef {{ kind: Kind, box: HTMLElement, plot: HTMLElement, value: Element, dygraph?: any }} Chart
@@ -78,7 +78,7 @@ export class Charts {
       const value = make("span", {className: "chart-value"});
       const plot = make("div", {className: "chart-plot"});
       const box = make("div", {className: "chart", data: {chart: kind.key}},
-        make("p", {className: "chart-label"}, make("span", {}, kind.label), value), plot);
+        make("p", {className: "chart-label"}, make("span", {}, kind.label, make("small", {}, ` ${kind.unit}`)), value), plot);
       return {kind, box, plot, value};
     });
     this.box.replaceChildren(

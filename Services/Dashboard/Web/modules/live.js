@@ -3,6 +3,7 @@
 import {all, announce, byID, cover, drawLine, enable, hider, icon, keep, kept, make, setList, setNumber, setText, setValue, show, value} from "./dom.js";
 import {pendingText} from "./commands.js";
 import {date, format, joined} from "./format.js";
+import {followEnd} from "./finish.js";
 import {findWorkout} from "./history.js";
 import {busOf, closeFor, dialog, isSettled, login, ownsWorkouts, presses, reader, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
 import {showKilometres} from "./kilometres.js";
@@ -206,6 +207,7 @@ function drawSession() {
   setList(byID("notices"), hidden.rest(offersMap ? [...next.notices, mapNotice] : next.notices), notice);
   drawPlan(shown.state, moment(shown, serverNow()));
   drawCovers(next);
+  followEnd(user, session, shown, isOwner);
   drawPress();
 }
 

@@ -1,5 +1,6 @@
 // Ends the reader's login, or all logins of the account, after a question about what has no answer yet.
 
+import {forget} from "./chunks-store.js";
 import {all, byID, make} from "./dom.js";
 import {attempt} from "./requests.js";
 import {bus, dialog, login, presses, reader} from "./page.js";
@@ -27,6 +28,7 @@ async function end(type, isForgotten) {
   await Promise.race([answer, new Promise((resume) => setTimeout(resume, answerLimit))]);
   bus.close();
   attempt(() => sessionStorage.clear());
+  attempt(() => forget(login));
   if (isForgotten) {
     for (const key of attempt(() => Object.keys(localStorage)) ?? [])
       if (key.startsWith(`pacebus.refused.${login}`)) attempt(() => localStorage.removeItem(key));

@@ -76,13 +76,31 @@ function positions(segments, times) {
 }
 
 /**
+ * The longest time between two values of one line: some devices give one each length of a pool.
+ *
+ * @param {ArrayLike<number>} t @param {ArrayLike<number>} values
+ */
+function longestOf(t, values) {
+  /** @type {number[]} */
+  const waits = [];
+  let last = NaN;
+  for (let i = 0; i < t.length; i++) {
+    if (!Number.isFinite(values[i])) continue;
+    if (t[i] > last) waits.push(t[i] - last);
+    last = t[i];
+  }
+  const usual = waits.sort((a, b) => a - b)[waits.length >> 1] ?? 0;
+  return Math.min(120, Math.max(silence, 2.5 * usual));
+}
+
+/**
  * A line of the known values, broken by pauses and long silences.
  *
  * @param {ArrayLike<number>} t @param {ArrayLike<number>} values @param {{ t: number }[]} breaks
  * @param {number} [longest] seconds between two values of one line
  * @returns {Line | undefined} `undefined` without two values
  */
-export function lineOf(t, values, breaks, longest = silence) {
+export function lineOf(t, values, breaks, longest = longestOf(t, values)) {
   /** @type {number[][]} */
   const [times, known] = [[], []];
   let [next, last] = [0, -Infinity];

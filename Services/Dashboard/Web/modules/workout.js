@@ -49,6 +49,18 @@ let detailsState = "none";
 let isMissing = false;
 let isWhole = false;
 
+/** In two columns if there is room: what is wide, and what is narrow. Else in their own order. */
+const parts = all("#body > section").map((element) => ({element, isWide: /^(charts|zones|laps|sets|rounds)-part$/.test(element.id)}));
+const isRoomy = matchMedia("screen and (min-width: 900px)");
+function arrangeParts() {
+  for (const {element, isWide} of parts) {
+    if (isRoomy.matches) byID(isWide ? "column-wide" : "column-side").append(element);
+    else byID("body").insertBefore(element, document.getElementById("end-part"));
+  }
+}
+isRoomy.addEventListener("change", arrangeParts);
+arrangeParts();
+
 // MARK: The bus
 
 const names = ["state", "workout", "export/+", ...(isOwner ? ["profile"] : [])];
@@ -85,6 +97,7 @@ function takeRecord(record) {
   if (workout?.segments && isOlder(workout, record)) return;
   const isFirst = !workout?.segments;
   workout = record;
+  isMissing = false;
   if (isFirst || collector?.summaries !== JSON.stringify(record.summaries)) loadDetails();
   if (isFirst) findEarlier();
   drawSoon();
@@ -258,6 +271,7 @@ function draw() {
   if (state?.status === "deleted") isMissing = true;
   if (isMissing) return drawMissing();
   if (!workout) return;
+  for (const name of ["top", "body"]) show(byID(name), true);
   drawHead();
   drawFigures();
   drawTables();
@@ -268,13 +282,25 @@ function draw() {
   settle();
 }
 
+/** Why there is no record: the heading, and what follows it. */
+function absence() {
+  const {status, name = "Workout"} = state ?? {};
+  if (status === undefined) return ["Workout not found", "This workout does not exist, or this account may not see it."];
+  if (status === "deleted") return ["Workout deleted", "This workout was deleted."];
+  if (status === "saving") return [name, "This workout is being saved."];
+  if (status === "completed") return [name, "This workout is not available now."];
+  return [name, status === "canceled" ? "This workout was discarded." : "This workout has not ended."];
+}
+
 function drawMissing() {
-  setText(byID("name"), state?.status === "deleted" ? "Workout deleted" : "Workout not found");
-  setText(byID("date"), state?.status === "deleted" ? "This workout was deleted."
-                                                    : "This workout does not exist, or this account may not see it.");
-  document.title = "Workout";
-  for (const name of ["tools", "top", "body"]) show(document.getElementById(name), false);
-  setList(byID("notices"), [], () => make("li"));
+  const [heading, text] = absence();
+  setText(byID("name"), heading);
+  setText(byID("date"), text);
+  document.title = heading;
+  for (const name of ["edit", "top", "body"]) show(document.getElementById(name), false);
+  const hasLive = state !== undefined && !["deleted", "completed"].includes(state.status);
+  setList(byID("notices"), hasLive ? ["live"] : [],
+    () => make("li", {}, make("a", {className: "button", href: `/live/${user}/${session}`}, "Show it live")));
   settle();
 }
 
@@ -294,7 +320,7 @@ function drawHead() {
     setText(byID("note"), [exertion ? `Exertion ${exertion} of 10.` : "", note ?? ""].filter(Boolean).join("\n"));
     show(byID("note-part"), Boolean(note || exertion));
     show(byID("edit"), Boolean(workout.segments) && !incomplete);
-    show(byID("tools"), true);
+    show(byID("end-part"), true);
   }
   /** @type {string[]} */
   const notices = [];
@@ -304,7 +330,7 @@ function drawHead() {
 }
 
 /** @param {import("./workout-view.js").Figure} figure */
-const figureCell = ({label, text}) => make("div", {className: "figure"}, make("dt", {}, label),
+const figureCell = ({label, text}) => make("div", {className: "total"}, make("dt", {}, label),
   make("dd", {}, make("span", {className: "number"}, ...value(text.number)), ...(text.unit ? [make("span", {className: "unit"}, ` ${text.unit}`)] : [])));
 
 function drawFigures() {
@@ -538,24 +564,24 @@ function kindOf(key) {
   /** @param {number} unit */
   const whole = (unit) => (/** @type {number} */ value) => String(Math.round(value / unit * 10) / 10);
   switch (key) {
-    case "heartRate": return {key, label: "Heart rate", color: "heart", format: text("heartRate"), mark: whole(1), least: 20, bands: limits()};
+    case "heartRate": return {key, label: "Heart rate", unit: "bpm", color: "heart", format: text("heartRate"), mark: whole(1), least: 20, bands: limits()};
     case "speed": {
       if (isPaced) {
         const length = rowOf(options).swims ? (units() === "imperial" ? 91.44 : 100) : units() === "imperial" ? 1609.344 : 1000;
         return {
-          key, label: "Pace", color: "route", format: (value) => text("pace")(value > 0.2 ? 1000 / value : NaN), mark: minutes, isReversed: true,
+          key, label: "Pace", unit: format("pace", 300, options).unit, color: "route", format: (value) => text("pace")(value > 0.2 ? 1000 / value : NaN), mark: minutes, isReversed: true,
           least: 20, widths: [5, 10, 15, 30, 60, 120, 300, 600], value: (speed) => Math.min(length / Math.max(speed, 1e-3), 3 * 3600)
         };
       }
       const unit = units() === "imperial" ? 0.44704 : 1 / 3.6;
-      return {key, label: "Speed", color: "route", format: text("speed"), mark: whole(1), least: 4, value: (speed) => speed / unit};
+      return {key, label: "Speed", unit: format("speed", 3, options).unit, color: "route", format: text("speed"), mark: whole(1), least: 4, value: (speed) => speed / unit};
     }
     case "elevation": {
       const unit = units() === "imperial" ? 0.3048 : 1;
-      return {key, label: "Elevation", color: "elevation", format: text("height"), mark: whole(1), least: 20, value: (metres) => metres / unit, isFilled: true};
+      return {key, label: "Elevation", unit: format("height", 3, options).unit, color: "elevation", format: text("height"), mark: whole(1), least: 20, value: (metres) => metres / unit, isFilled: true};
     }
-    case "power": return {key, label: "Power", color: "power", format: text("power"), mark: whole(1), least: 50};
-    default: return {key, label: "Cadence", color: "cadence", format: text("cadence"), mark: whole(1), least: 20};
+    case "power": return {key, label: "Power", unit: "W", color: "power", format: text("power"), mark: whole(1), least: 50};
+    default: return {key, label: "Cadence", unit: format("cadence", 3, options).unit, color: "cadence", format: text("cadence"), mark: whole(1), least: 20};
   }
 }
 
