@@ -17,7 +17,7 @@ struct BrowserTests {
 
     @Test(arguments: [
         "faults", "focus", "gloves", "home", "keyboard", "late", "map", "operator_page", "pages", "partitions", "plans",
-        "returning", "runs", "stream", "tiles",
+        "returning", "runs", "stream", "tiles", "workout",
     ])
     func `a browser finds no fault`(script: String) async throws {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

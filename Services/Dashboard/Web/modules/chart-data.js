@@ -95,7 +95,7 @@ export function marks({mode, x}, from, to, count, unit = 1) {
     Infinity;
   /** @type {{ x: number, value: number }[]} */
   const found = [];
-  for (let value = Math.ceil(low / width - 1e-9) * width; value <= high + 1e-9; value += width)
+  for (let value = Math.ceil(low / width - 1e-9) * width + 0; value <= high + 1e-9; value += width)
     found.push({x: mode === "time" ? x(value) : value * unit, value});
   return found;
 }
