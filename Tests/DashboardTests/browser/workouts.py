@@ -210,7 +210,13 @@ def run(seed="run", seconds=3600, pause=(1500, 95), **changes):
         "zones": [150, 640, 1820, 900, 90],
         "splits": splits_of(1000, metres, list(seconds_of), averageHeartRate=rates, averageCadence=series["cd"]),
         "laps": [
-            {"startedAt": START, "endedAt": START + 1499, "duration": 1499, "distance": 4190.0, "averageHeartRate": 151},
+            {
+                "startedAt": START,
+                "endedAt": START + 1499,
+                "duration": 1499,
+                "distance": 4190.0,
+                "averageHeartRate": 151,
+            },
             {
                 "startedAt": START + at + wait,
                 "endedAt": START + seconds + wait - 1,
@@ -298,7 +304,11 @@ def ride():
         splits=splits_of(5000, metres, list(range(4200)), averageHeartRate=base.series["h"], averagePower=watts),
         bests={
             "distance": [{"m": 5000, "s": 598.0, "t": 240.0}, {"m": 20000, "s": 2440.2, "t": 900.0}],
-            "power": [{"s": 5, "w": 298.0, "t": 300.0}, {"s": 60, "w": 265.5, "t": 285.0}, {"s": 300, "w": 241.4, "t": 200.0}],
+            "power": [
+                {"s": 5, "w": 298.0, "t": 300.0},
+                {"s": 60, "w": 265.5, "t": 285.0},
+                {"s": 300, "w": 241.4, "t": 200.0},
+            ],
         },
         load={"heartRate": 92.4, "normalizedPower": 218.0, "intensity": 0.82, "stress": 71.3},
     )
@@ -331,7 +341,12 @@ def swim():
         energySource="device",
         zones=[300, 900, 430, 0, 0],
         sums={"lengths": 60, "strokes": sum(strokes)},
-        splits=splits_of(100, [25 * (n + 1) for n in range(60)], [value - START - (60 if value > half else 0) for value in times], averageHeartRate=rates),
+        splits=splits_of(
+            100,
+            [25 * (n + 1) for n in range(60)],
+            [value - START - (60 if value > half else 0) for value in times],
+            averageHeartRate=rates,
+        ),
         bests={"distance": [{"m": 100, "s": 104.1, "t": 300.0}, {"m": 400, "s": 441.0, "t": 300.0}]},
     )
 
@@ -347,7 +362,13 @@ def strength():
 
     def sets(planned, reported):
         return [
-            {**{key: value for key, value in planned.items() if key != "rest"}, **changes, "round": 1, "set": number, "at": START + 200 + 150 * number}
+            {
+                **{key: value for key, value in planned.items() if key != "rest"},
+                **changes,
+                "round": 1,
+                "set": number,
+                "at": START + 200 + 150 * number,
+            }
             for number, changes in enumerate(reported)
         ]
 
@@ -371,7 +392,11 @@ def strength():
                     "timer": {"type": "stopwatch"},
                     "items": [
                         {"id": "1-1", "chosen": 0, "exercises": [bench, {"name": "Dumbbell Press"}]},
-                        {"id": "1-2", "chosen": 1, "exercises": [row, {"name": "Cable Row", "sets": [{"repetitions": 10, "weight": 45}] * 3}]},
+                        {
+                            "id": "1-2",
+                            "chosen": 1,
+                            "exercises": [row, {"name": "Cable Row", "sets": [{"repetitions": 10, "weight": 45}] * 3}],
+                        },
                     ],
                 },
                 {
@@ -399,8 +424,16 @@ def strength():
             "painFlagged": ["1-2"],
             "presentationMode": "workout",
         },
-        rounds=[{"block": 1, "number": n, "startedAt": START + 2400 + 60 * (n - 1), "endedAt": START + 2400 + 60 * n} for n in (1, 2, 3)],
-        bests={"sets": [{"exercise": "Bench Press", "weight": 65, "repetitions": 5}, {"exercise": "Push-up", "repetitions": 12}]},
+        rounds=[
+            {"block": 1, "number": n, "startedAt": START + 2400 + 60 * (n - 1), "endedAt": START + 2400 + 60 * n}
+            for n in (1, 2, 3)
+        ],
+        bests={
+            "sets": [
+                {"exercise": "Bench Press", "weight": 65, "repetitions": 5},
+                {"exercise": "Push-up", "repetitions": 12},
+            ]
+        },
         sources=[{"quantity": "heart_rate", "device": "watch-3f9a", "from": 0, "to": seconds}],
     )
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {ChunkCollector, merge, surplus} from "../../../Services/Dashboard/Web/modules/chunks.js";
+import {ChunkCollector, surplus} from "../../../Services/Dashboard/Web/modules/chunks.js";
+import {merge} from "../../../Services/Dashboard/Web/modules/workout-data.js";
 
 /** @param {number} revision @param {number} n @param {number} of */
 const chunk = (revision, n, of) => ({revision, n, of, columns: {c: [n * 2, n * 2 + 1], h: [100 + n, null]}});

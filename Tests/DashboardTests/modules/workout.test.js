@@ -58,7 +58,8 @@ test("a pause breaks each line, and no value lies in it", () => {
 });
 
 test("speed comes from distances, and never across a pause", () => {
-  for (const value of found.lines.speed.v) if (!Number.isNaN(value)) near(value, 3, 0.1);
+  for (const value of found.lines.speed.v)
+    if (!Number.isNaN(value)) near(value, 3, 0.1);
 });
 
 test("distances and places are known at each time", () => {
@@ -85,9 +86,7 @@ test("lengths of a pool and speeds add up to the distance of the record", () => 
   near(distanceAt(v, 100), 90);
 });
 
-test("details of nothing are none", () => {
-  assert.deepEqual(details(workout, {}, {}).lines, {});
-});
+test("details of nothing are none", () => { assert.deepEqual(details(workout, {}, {}).lines, {}); });
 
 test("splits, laps and bests are stretches of active time", () => {
   const splits = splitStretches({...workout, splits: [{duration: 90}, {duration: 60}]});
@@ -104,7 +103,11 @@ test("splits, laps and bests are stretches of active time", () => {
 
 test("who forgot to stop is offered the last movement", () => {
   assert.equal(lastMovement(found), undefined);
-  const still = {...found, duration: 1000, distance: {t: Float64Array.of(0, 300, 999), v: Float64Array.of(0, 900, 902)}};
+  const still = {
+    ...found,
+    duration: 1000,
+    distance: {t: Float64Array.of(0, 300, 999), v: Float64Array.of(0, 900, 902)}
+  };
   near(lastMovement(still), 300, 1);
 });
 
@@ -114,9 +117,15 @@ test("one figure is the greatest, two follow, and unknown ones are left out", ()
   assert.deepEqual(seconds.map(({label}) => label), ["Time", "Pace"]);
   assert.deepEqual(rest.map(({label}) => label), ["With pauses", "Average heart rate"]);
   assert.equal(titleOf(workout, "metric"), "Morning Run · 0.90 km");
-  const lifting = totals({...workout, activity: "traditionalStrength", distance: undefined,
-    progress: {completed: {a: [{repetitions: 5, weight: 100}, {repetitions: 5, weight: 100}]}}}, "metric");
-  assert.deepEqual(lifting.seconds.map(({label, text}) => `${label} ${text.number} ${text.unit}`), ["Lifted 1,000 kg", "Sets 2 "]);
+  const lifting = totals({
+    ...workout,
+    activity: "traditionalStrength",
+    distance: undefined,
+    progress: {completed: {a: [{repetitions: 5, weight: 100}, {repetitions: 5, weight: 100}]}}
+  },
+    "metric");
+  assert.deepEqual(
+    lifting.seconds.map(({label, text}) => `${label} ${text.number} ${text.unit}`), ["Lifted 1,000 kg", "Sets 2 "]);
   assert.equal(totals({...workout, distance: undefined}, "metric").hero.label, "Time");
   assert.equal(totals({...workout, activity: "cycling", averageSpeed: 8}, "imperial").seconds[1].text.unit, "mph");
 });
@@ -129,11 +138,14 @@ test("dates are in the workout's zone and in the language's clock", () => {
 });
 
 test("splits are rows with pace and the columns that are known; the rest of the way is named", () => {
-  const table = splitsTable({activity: "running", splits: [
-    {distance: 1000, duration: 300, pace: 300, averageHeartRate: 150},
-    {distance: 1000, duration: 330, pace: 330},
-    {distance: 210, duration: 66, pace: 314}
-  ]}, "metric");
+  const table = splitsTable({
+    activity: "running",
+    splits: [
+      {distance: 1000, duration: 300, pace: 300, averageHeartRate: 150}, {distance: 1000, duration: 330, pace: 330},
+      {distance: 210, duration: 66, pace: 314}
+    ]
+  },
+    "metric");
   assert.equal(table.unit, "Kilometre");
   assert.deepEqual(table.columns.map(({label}) => label), ["Pace", "Heart rate"]);
   assert.deepEqual(table.rows.map(({label, values}) => [label, ...values]),
@@ -163,7 +175,8 @@ test("sets say what was done, and what was planned where that differs", () => {
       skipped: [],
       painFlagged: ["1"]
     }
-  }, "metric");
+  },
+    "metric");
   assert.deepEqual(item.sets.map((/** @type {any} */ {text, planned}) => [text, planned]),
     [["8 × 60 kg", ""], ["6 × 60 kg", "planned 8 × 60 kg"]]);
   assert.deepEqual([item.count, item.marks], ["2 of 2 sets", ["Pain noted"]]);
@@ -171,38 +184,51 @@ test("sets say what was done, and what was planned where that differs", () => {
 
 test("a record is better than all earlier workouts of the sport; later ones and other sports do not count", () => {
   const bests = (/** @type {number} */ s) => ({distance: [{m: 1000, s, t: 0}]});
-  const own = {...workout, bests: {...bests(280), power: [{s: 300, w: 250, t: 0}], sets: [{exercise: "Squat", weight: 100, repetitions: 3}]}};
+  const own = {
+    ...workout,
+    bests: {...bests(280), power: [{s: 300, w: 250, t: 0}], sets: [{exercise: "Squat", weight: 100, repetitions: 3}]}
+  };
   /** @param {any} changes */
   const other = (changes) => ({session: "other", activity: "running", startedAt: start - 5000, ...changes});
   const first = (/** @type {any[] | undefined} */ earlier) => bestsTable(own, earlier, "metric")[0];
-  assert.deepEqual([first([other({bests: bests(300)})]).isRecord, first([other({bests: bests(300)})]).note], [true, "0:20 faster"]);
+  assert.deepEqual(
+    [first([other({bests: bests(300)})]).isRecord, first([other({bests: bests(300)})]).note], [true, "0:20 faster"]);
   assert.equal(first([other({bests: bests(275)}), other({bests: bests(300)})]).isRecord, false);
   assert.equal(first([other({bests: bests(275), startedAt: start + 5000}), other({bests: bests(300)})]).isRecord, true);
   assert.equal(first([other({bests: bests(100), activity: "cycling"}), other({bests: bests(300)})]).isRecord, true);
-  assert.equal(first([other({bests: bests(200), session: workout.session.toUpperCase()}), other({bests: bests(300)})]).isRecord, true);
+  assert.equal(
+    first([other({bests: bests(200), session: workout.session.toUpperCase()}), other({bests: bests(300)})]).isRecord,
+    true);
   assert.deepEqual([first([]).isRecord, first([]).note], [false, "First"]);
   assert.deepEqual([first(undefined).isRecord, first(undefined).note], [false, ""]);
-  const [, power, squat] = bestsTable(own, [other({bests: {power: [{s: 300, w: 240}], sets: [{exercise: "Squat", weight: 97.5, repetitions: 5}]}})], "metric");
+  const [, power, squat] = bestsTable(own,
+    [other({bests: {power: [{s: 300, w: 240}], sets: [{exercise: "Squat", weight: 97.5, repetitions: 5}]}})], "metric");
   assert.deepEqual([power.label, power.note, squat.note], ["Power over 5 min", "10 W more", "2.5 kg more"]);
   assert.equal(bestsTable(workout, [other({distance: 500})], "metric")[0].label, "Longest distance");
   assert.deepEqual(bestsTable(workout, [], "metric"), []);
 });
 
 test("sources say which device counted until when", () => {
-  const lines = sourceLines({activeDuration: 3600, sources: [
-    {quantity: "heart_rate", device: "strap-1f", from: 0, to: 1930},
-    {quantity: "heart_rate", device: "watch-3f9a", from: 1931, to: 3599},
-    {quantity: "distance", device: "watch-3f9a", from: 0, to: 3600},
-    {quantity: "cadence", device: "watch-3f9a", from: 2, to: 3599},
-    {quantity: "power", device: "pod-aa", from: 120, to: 3000},
-  ]});
+  const lines = sourceLines({
+    activeDuration: 3600,
+    sources: [
+      {quantity: "heart_rate", device: "strap-1f", from: 0, to: 1930},
+      {quantity: "heart_rate", device: "watch-3f9a", from: 1931, to: 3599},
+      {quantity: "distance", device: "watch-3f9a", from: 0, to: 3600},
+      {quantity: "cadence", device: "watch-3f9a", from: 2, to: 3599},
+      {quantity: "power", device: "pod-aa", from: 120, to: 3000},
+    ]
+  });
   assert.deepEqual(lines, [
     {quantities: "Heart rate", text: "strap to 32:10, then watch"},
     {quantities: "Distance and cadence", text: "watch"},
     {quantities: "Power", text: "pod from 02:00 to 50:00"},
   ]);
-  const two = sourceLines({activeDuration: 100, sources: [
-    {quantity: "power", device: "pod-aa", from: 0, to: 50}, {quantity: "power", device: "pod-bb", from: 51, to: 100}]});
+  const two = sourceLines({
+    activeDuration: 100,
+    sources:
+      [{quantity: "power", device: "pod-aa", from: 0, to: 50}, {quantity: "power", device: "pod-bb", from: 51, to: 100}]
+  });
   assert.equal(two[0].text, "pod-aa to 00:50, then pod-bb");
   assert.deepEqual(sourceLines({activeDuration: 100}), []);
 });
@@ -230,8 +256,9 @@ test("an edit sends what changed, in the units of the bus", () => {
   const span = {start, end: start + 350};
   assert.deepEqual([before.note, before.trimEnd, before.exertion], ["Windy.", "5:00", ""]);
   assert.deepEqual(editFields(before, before, span, "imperial"), {fields: {}});
-  const {fields} = editFields(before, {...before, name: " Hills ", note: "", trimEnd: "", trimStart: "1:30", weight: "154.3 lb", exertion: "7"},
-    span, "imperial");
+  const {fields} = editFields(before,
+    {...before, name: " Hills ", note: "", trimEnd: "", trimStart: "1:30", weight: "154.3 lb", exertion: "7"}, span,
+    "imperial");
   near(/** @type {number} */ (fields.weight), 69.99, 0.01);
   delete fields.weight;
   assert.deepEqual(fields, {name: "Hills", note: null, trimEnd: null, trimStart: start + 90, exertion: 7});
@@ -240,9 +267,11 @@ test("an edit sends what changed, in the units of the bus", () => {
 test("a wrong value names its field, and nothing is sent", () => {
   const before = formValues(workout, undefined, "metric");
   const span = {start, end: start + 350};
-  for (const [field, text] of [["weight", "5"], ["maximumHeartRate", "300"], ["trimEnd", "9:00"], ["trimEnd", "x"], ["name", "ä".repeat(101)], ["note", "x".repeat(4001)]]) {
+  for (const [field, text] of [["weight", "5"], ["maximumHeartRate", "300"], ["trimEnd", "9:00"], ["trimEnd", "x"],
+         ["name", "ä".repeat(101)], ["note", "x".repeat(4001)]]) {
     const {fields, wrong} = editFields(before, {...before, [field]: text}, span, "metric");
     assert.deepEqual([wrong?.field, fields], [field, {}], `${field} ${text.slice(0, 9)}`);
   }
-  assert.equal(editFields(before, {...before, trimStart: "3:00", trimEnd: "2:00"}, span, "metric").wrong?.field, "trimEnd");
+  assert.equal(
+    editFields(before, {...before, trimStart: "3:00", trimEnd: "2:00"}, span, "metric").wrong?.field, "trimEnd");
 });

@@ -90,7 +90,8 @@ const steps = {
 export function marks({mode, x}, from, to, count, unit = 1) {
   // Marks of time are of active time, wherever pauses are.
   const [low, high] = mode === "time" ? [from, to] : [x(from) / unit, x(to) / unit];
-  const width = steps[mode].map((each) => (mode === "time" || unit === 1 ? each : each / 1000))
+  const width = steps[mode]
+                  .map((each) => (mode === "time" || unit === 1 ? each : each / 1000))
                   .find((each) => (high - low) / each <= count) ??
     Infinity;
   /** @type {{ x: number, value: number }[]} */
@@ -116,7 +117,8 @@ export function range(values, least, count, widths) {
   const pad = (high - low) * 0.06;
   [low, high] = [low - pad, high + pad];
   const power = 10 ** Math.floor(Math.log10((high - low) / count));
-  const width = (widths ?? [1, 2, 2.5, 5, 10].map((each) => each * power)).find((each) => (high - low) / each <= count) ??
+  const width =
+    (widths ?? [1, 2, 2.5, 5, 10].map((each) => each * power)).find((each) => (high - low) / each <= count) ??
     (high - low);
   const found = [];
   for (let value = Math.ceil(low / width) * width; value <= high; value += width) found.push(value);

@@ -78,11 +78,11 @@ export class Charts {
       const value = make("span", {className: "chart-value"});
       const plot = make("div", {className: "chart-plot"});
       const box = make("div", {className: "chart", data: {chart: kind.key}},
-        make("p", {className: "chart-label"}, make("span", {}, kind.label, make("small", {}, ` ${kind.unit}`)), value), plot);
+        make("p", {className: "chart-label"}, make("span", {}, kind.label, make("small", {}, ` ${kind.unit}`)), value),
+        plot);
       return {kind, box, plot, value};
     });
-    this.box.replaceChildren(
-      ...this.#charts.map(({box}) => box), this.#mark, this.#selection, this.#cursorLine,
+    this.box.replaceChildren(...this.#charts.map(({box}) => box), this.#mark, this.#selection, this.#cursorLine,
       make("div", {className: "chart-cover"}));
     this.#readPaints();
     this.#charts.at(-1)?.box.classList.add("last");
@@ -96,7 +96,8 @@ export class Charts {
   #readPaints() {
     const probe = make("span", {hidden: true});
     this.box.append(probe);
-    for (const name of ["line", "muted", ...this.#charts.map(({kind}) => kind.color), ...[1, 2, 3, 4, 5].map((n) => `zone-${n}`)]) {
+    for (const name of ["line", "muted", ...this.#charts.map(({kind}) => kind.color),
+           ...[1, 2, 3, 4, 5].map((n) => `zone-${n}`)]) {
       probe.style.color = `var(--${name})`;
       this.#paints[name] = getComputedStyle(probe).color;
     }
@@ -110,8 +111,8 @@ export class Charts {
     const isLast = kind === this.#charts.at(-1)?.kind;
     const sign = kind.isReversed ? -1 : 1;
     const shown = kind.value ?? ((/** @type {number} */ value) => value);
-    const points = buckets(line, this.#window.from, this.#window.to)
-                     .map(([t, v]) => [axisNow.x(t), Number.isNaN(v) ? NaN : sign * shown(v)]);
+    const points = buckets(line, this.#window.from, this.#window.to).map(([t,
+      v]) => [axisNow.x(t), Number.isNaN(v) ? NaN : sign * shown(v)]);
     const [low, high] = [axisNow.x(this.#window.from), axisNow.x(this.#window.to)];
     const seen = points.filter(([x]) => x >= low && x <= high).map(([, v]) => v * sign);
     const limits = range(seen, kind.least, 4, kind.widths);
@@ -132,8 +133,8 @@ export class Charts {
         x: {drawAxis: true, axisHeight: isLast ? axisHeight : 1, ticker: () => ticks},
         y: {axisLabelWidth: labelWidth, ticker: () => values}
       },
-      underlayCallback: (/** @type {CanvasRenderingContext2D} */ context, /** @type {any} */ area, /** @type {any} */ dygraph) =>
-        this.#drawBands(context, area, dygraph, kind, limits),
+      underlayCallback: (/** @type {CanvasRenderingContext2D} */ context, /** @type {any} */ area,
+        /** @type {any} */ dygraph) => this.#drawBands(context, area, dygraph, kind, limits),
     };
   }
 
@@ -208,7 +209,8 @@ export class Charts {
 
   /** @param {HTMLElement} element @param {number} from @param {number} to pixels */
   #span(element, from, to) {
-    const [left, right] = [from, to].map((pixel) => Math.min(this.#area.x + this.#area.w, Math.max(this.#area.x, pixel)));
+    const [left, right] =
+      [from, to].map((pixel) => Math.min(this.#area.x + this.#area.w, Math.max(this.#area.x, pixel)));
     element.hidden = right <= left;
     element.style.transform = `translateX(${left}px)`;
     element.style.width = `${right - left}px`;
@@ -261,7 +263,8 @@ export class Charts {
   /** @param {number} factor of what is seen, around the cursor */
   zoomBy(factor) {
     const {from, to} = this.#window;
-    const center = this.#cursor !== undefined && this.#cursor >= from && this.#cursor <= to ? this.#cursor : (from + to) / 2;
+    const center =
+      this.#cursor !== undefined && this.#cursor >= from && this.#cursor <= to ? this.#cursor : (from + to) / 2;
     this.zoom({from: center - (center - from) * factor, to: center + (to - center) * factor});
   }
 
@@ -291,7 +294,8 @@ export class Charts {
       if (to - from > 8) this.zoom({from: this.#time(from), to: this.#time(to)});
     });
     this.box.addEventListener("pointerleave", (event) => {
-      if (event.pointerType === "mouse" && began === undefined && document.activeElement !== this.box) this.page.onPoint(undefined);
+      if (event.pointerType === "mouse" && began === undefined && document.activeElement !== this.box)
+        this.page.onPoint(undefined);
     });
     this.box.addEventListener("dblclick", () => this.zoom());
   }

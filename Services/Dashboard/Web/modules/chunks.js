@@ -1,9 +1,9 @@
-// Chunks of `series` and `track`: taken only when all carry the revision of their summary. No DOM, no clock.
+// Chunks of `series` and `track`: taken only when all carry the revision of their summary. What was decoded is kept in this browser,
+// at most 200 MB, the oldest out; without a database, the page asks the bus each time. No DOM, no clock.
 
 /**
  * @typedef {"series" | "track"} Kind
  * @typedef {{ revision: number, n: number, of: number, columns: Record<string, any[]> }} Chunk
- * @typedef {Record<string, Float64Array>} Columns equally long; `NaN` where a value is unknown
  */
 
 /** @type {Kind[]} */
@@ -66,32 +66,10 @@ export class ChunkCollector {
   /** @returns {Record<Kind, Chunk[]>} in order */
   get parts() {
     /** @param {Kind} kind */
-    const sorted = (kind) => this.#wanted.has(kind)
-      ? [...this.#chunks.get(kind)?.values() ?? []].sort((a, b) => a.n - b.n)
-      : [];
+    const sorted = (kind) =>
+      this.#wanted.has(kind) ? [...this.#chunks.get(kind)?.values() ?? []].sort((a, b) => a.n - b.n) : [];
     return {series: sorted("series"), track: sorted("track")};
   }
-}
-
-/**
- * The columns of all chunks, one behind the other. Columns of lists are left out.
- *
- * @param {Chunk[]} chunks in order @returns {Columns}
- */
-export function merge(chunks) {
-  const count = chunks.reduce((sum, {columns}) => sum + columns.c.length, 0);
-  /** @type {Columns} */
-  const merged = {};
-  let start = 0;
-  for (const {columns} of chunks) {
-    for (const [key, values] of Object.entries(columns)) {
-      if (values.some(Array.isArray)) continue;
-      merged[key] ??= new Float64Array(count).fill(NaN);
-      values.forEach((value, index) => merged[key][start + index] = value ?? NaN);
-    }
-    start += columns.c.length;
-  }
-  return merged;
 }
 
 /**
@@ -110,3 +88,93 @@ export function surplus(entries, limit) {
   }
   return keys;
 }
+
+// MARK: What this browser keeps
+
+const limit = 200e6;
+/** @param {string} login */
+const nameOf = (login) => `pacebus.chunks.${login}`;
+
+/**
+ * @template Value
+ * @param {IDBRequest<Value>} request @returns {Promise<Value>}
+ */
+const result = (request) => new Promise((resolve, reject) => {
+  request.onsuccess = () => resolve(request.result);
+  request.onerror = () => reject(request.error);
+});
+
+/** @param {string} login @returns {Promise<IDBDatabase>} */
+function open(login) {
+  const request = indexedDB.open(nameOf(login), 1);
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore("details");
+    request.result.createObjectStore("entries", {keyPath: "key"});
+  };
+  return result(request).then((database) => {
+    // Logging out in another tab deletes it.
+    database.onversionchange = () => database.close();
+    return database;
+  });
+}
+
+/** @param {string} user @param {string} session @param {string} revision */
+const keyOf = (user, session, revision) => `${user} ${session} ${revision}`;
+
+/**
+ * @param {string} login @param {string} user @param {string} session @param {string} revision of the summaries
+ * @returns {Promise<any>} `undefined` if they are not kept
+ */
+export async function load(login, user, session, revision) {
+  const database = await open(login);
+  try {
+    return await result(database.transaction("details").objectStore("details").get(keyOf(user, session, revision)));
+  } finally {
+    database.close();
+  }
+}
+
+/** @param {any} value @returns {number} bytes */
+function sizeOf(value) {
+  if (ArrayBuffer.isView(value)) return value.byteLength;
+  return value && typeof value === "object" ? Object.values(value).reduce((sum, part) => sum + sizeOf(part), 64) : 8;
+}
+
+/**
+ * @param {string} login @param {string} user @param {string} session @param {string} revision @param {any} details
+ * @param {number} at Unix seconds
+ */
+export async function save(login, user, session, revision, details, at) {
+  const database = await open(login);
+  try {
+    const transaction = database.transaction(["details", "entries"], "readwrite");
+    const [all, entries] = ["details", "entries"].map((name) => transaction.objectStore(name));
+    const key = keyOf(user, session, revision);
+    /** @type {{ key: string, bytes: number, at: number }[]} */
+    const kept = (await result(entries.getAll())).filter((entry) => entry.key !== key);
+    // Of a workout the newest revision stays.
+    const former = kept.filter((entry) => entry.key.startsWith(keyOf(user, session, ""))).map((entry) => entry.key);
+    const entry = {key, bytes: sizeOf(details), at};
+    const others = kept.filter((each) => !former.includes(each.key));
+    for (const gone of [...former, ...surplus([...others, entry], limit)]) {
+      all.delete(gone);
+      entries.delete(gone);
+    }
+    if (entry.bytes > limit) return;
+    all.put(details, key);
+    entries.put(entry);
+    await new Promise((resolve, reject) => {
+      transaction.oncomplete = resolve;
+      transaction.onabort = () => reject(transaction.error);
+    });
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Forgets what an account has read on this browser.
+ *
+ * @param {string} login
+ */
+export const forget = (login) => void indexedDB.deleteDatabase(nameOf(login));

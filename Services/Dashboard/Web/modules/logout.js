@@ -1,6 +1,6 @@
 // Ends the reader's login, or all logins of the account, after a question about what has no answer yet.
 
-import {forget} from "./chunks-store.js";
+import {forget} from "./chunks.js";
 import {all, byID, make} from "./dom.js";
 import {attempt} from "./requests.js";
 import {bus, dialog, login, presses, reader} from "./page.js";

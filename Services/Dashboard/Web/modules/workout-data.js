@@ -2,12 +2,33 @@
 // No DOM, no clock.
 
 /**
- * @typedef {import("./chunks.js").Columns} Columns
+ * @typedef {Record<string, Float64Array>} Columns equally long; `NaN` where a value is unknown
  * @typedef {{ t: Float64Array, v: Float64Array }} Line values at active seconds; `NaN` breaks it
  * @typedef {{ duration: number, breaks: { t: number, seconds: number }[], lines: Record<string, Line>, distance?: Line,
  *   places?: { t: Float64Array, la: Float64Array, lo: Float64Array } }} Details `breaks`: pauses
  * @typedef {{ from: number, to: number }} Stretch active seconds
  */
+
+/**
+ * The columns of all chunks, one behind the other. Columns of lists are left out.
+ *
+ * @param {import("./chunks.js").Chunk[]} chunks in order @returns {Columns}
+ */
+export function merge(chunks) {
+  const count = chunks.reduce((sum, {columns}) => sum + columns.c.length, 0);
+  /** @type {Columns} */
+  const merged = {};
+  let start = 0;
+  for (const {columns} of chunks) {
+    for (const [key, values] of Object.entries(columns)) {
+      if (values.some(Array.isArray)) continue;
+      merged[key] ??= new Float64Array(count).fill(NaN);
+      values.forEach((value, index) => merged[key][start + index] = value ?? NaN);
+    }
+    start += columns.c.length;
+  }
+  return merged;
+}
 
 /** A value lasts until the next, but not across a longer silence. */
 const silence = 15;
@@ -247,8 +268,7 @@ export function between(x, y, value) {
 }
 
 /** @param {Details} details @param {number} t @returns {number | undefined} metres */
-export const distanceAt = ({distance}, t) =>
-  distance && (t < distance.t[0] ? 0 : between(distance.t, distance.v, t));
+export const distanceAt = ({distance}, t) => distance && (t < distance.t[0] ? 0 : between(distance.t, distance.v, t));
 
 /** @param {Details} details @param {number} metres */
 export const timeAt = ({distance}, metres) => (distance ? between(distance.v, distance.t, metres) : 0);
@@ -261,7 +281,8 @@ export const timeAt = ({distance}, metres) => (distance ? between(distance.v, di
 export function valueAt(line, t) {
   if (!line) return undefined;
   const index = indexAt(line.t, t);
-  const near = [index, index + 1].filter((i) => i >= 0 && i < line.t.length && Number.isFinite(line.v[i]))
+  const near = [index, index + 1]
+                 .filter((i) => i >= 0 && i < line.t.length && Number.isFinite(line.v[i]))
                  .sort((a, b) => Math.abs(line.t[a] - t) - Math.abs(line.t[b] - t))[0];
   return near === undefined || Math.abs(line.t[near] - t) > 2 * silence ? undefined : line.v[near];
 }
@@ -306,9 +327,8 @@ function shifted(segments, seconds) {
 }
 
 /** @param {any} workout @returns {Stretch[]} */
-export const lapStretches = ({laps, segments}) =>
-  (laps ?? []).map((/** @type {any} */ lap) =>
-                     ({from: activeAt(segments, lap.startedAt), to: activeAt(segments, lap.endedAt)}));
+export const lapStretches = ({laps, segments}) => (laps ??
+  []).map((/** @type {any} */ lap) => ({from: activeAt(segments, lap.startedAt), to: activeAt(segments, lap.endedAt)}));
 
 /**
  * Of a best, whose seconds count through pauses.
@@ -333,3 +353,10 @@ export function lastMovement({duration, distance}) {
   const index = v.findIndex((metres) => metres >= total - 5);
   return total > 50 && duration - t[index] >= 240 ? t[index] : undefined;
 }
+
+// MARK: Beside the page
+
+// The page also runs this module as a worker, so that a long workout does not stop it.
+if ("WorkerGlobalScope" in globalThis)
+  addEventListener(
+    "message", ({data: {parts, workout}}) => postMessage(details(workout, merge(parts.series), merge(parts.track))));

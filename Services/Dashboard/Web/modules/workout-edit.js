@@ -21,20 +21,25 @@ const labels = {
   weight: ["Weight", "For this workout alone: energy counts with it."],
   maximumHeartRate: ["Maximum heart rate", "For this workout alone: zones count with it."],
 };
-const exertions = ["", "1, very easy", "2", "3, easy", "4", "5, moderate", "6", "7, hard", "8", "9, very hard", "10, all I had"];
+const exertions =
+  ["", "1, very easy", "2", "3, easy", "4", "5, moderate", "6", "7, hard", "8", "9, very hard", "10, all I had"];
 /** What can be undone even though the form always has a value. */
 const recordedFields = ["name", "activity", "environment"];
 
 /** @param {string} field @param {string} value @returns {HTMLElement & { value: string }} */
 function control(field, value) {
   /** @param {[string, string][]} options */
-  const select = (options) => make("select", {name: field}, ...options.map(([key, text]) => make("option", {value: key}, text)));
+  const select = (options) =>
+    make("select", {name: field}, ...options.map(([key, text]) => make("option", {value: key}, text)));
   /** @type {any} */
   const element = field === "activity" ? select(Object.entries(activities).map(([key, {title}]) => [key, title]))
-    : field === "environment" ? select([["outdoor", "Outdoor"], ["indoor", "Indoor"]])
-    : field === "exertion" ? select([["", "--"], ...exertions.slice(1).map((text, index) => /** @type {[string, string]} */ ([String(index + 1), text]))])
-    : field === "note" ? make("textarea", {name: field, rows: 3, maxLength: 4000})
-    : make("input", {name: field, autocomplete: "off", maxLength: 200});
+    : field === "environment"          ? select([["outdoor", "Outdoor"], ["indoor", "Indoor"]])
+    : field === "exertion"             ? select([
+        ["", "--"],
+        ...exertions.slice(1).map((text, index) => /** @type {[string, string]} */ ([String(index + 1), text]))
+      ])
+    : field === "note"                 ? make("textarea", {name: field, rows: 3, maxLength: 4000})
+                                       : make("input", {name: field, autocomplete: "off", maxLength: 200});
   element.value = value;
   return element;
 }
@@ -58,7 +63,8 @@ export function openEdit({workout, profile, lastMovement, onSent}) {
     controls.set(field, element);
     if (field === "trimEnd") element.setAttribute("placeholder", timeText(Math.floor(span.end - span.start)));
     if (field === "trimStart") element.setAttribute("placeholder", "0:00");
-    const row = make("div", {className: `edit-field edit-${field}`}, make("label", {className: "field"}, label, element));
+    const row =
+      make("div", {className: `edit-field edit-${field}`}, make("label", {className: "field"}, label, element));
     if (hint) {
       const text = make("p", {className: "hint", id: `edit-hint-${field}`}, hint);
       element.setAttribute("aria-describedby", text.id);
@@ -82,14 +88,15 @@ export function openEdit({workout, profile, lastMovement, onSent}) {
   });
   if (lastMovement !== undefined && edit.trimEnd === undefined) {
     const seconds = Math.ceil(lastMovement - span.start);
-    const offer = make("button", {type: "button", className: "offer"}, `End it at the last movement, ${clock(seconds)}`);
+    const offer =
+      make("button", {type: "button", className: "offer"}, `End it at the last movement, ${clock(seconds)}`);
     offer.addEventListener("click", () => /** @type {any} */ (controls.get("trimEnd")).value = timeText(seconds));
     rows.splice(5, 0, make("div", {className: "edit-field offer-row"}, make("p", {}, "Forgot to stop?"), offer));
   }
   const cancel = make("button", {type: "button"}, "Cancel");
   const save = make("button", {className: "primary"}, "Save");
-  const form = make("form", {className: "edit-form", noValidate: true}, make("h2", {id: "edit-title"}, "Edit workout"), ...rows, error,
-    make("div", {className: "dialog-buttons"}, cancel, save));
+  const form = make("form", {className: "edit-form", noValidate: true}, make("h2", {id: "edit-title"}, "Edit workout"),
+    ...rows, error, make("div", {className: "dialog-buttons"}, cancel, save));
   const dialog = /** @type {HTMLDialogElement} */ (make("dialog", {className: "edit-dialog", id: "edit-dialog"}, form));
   dialog.setAttribute("aria-labelledby", "edit-title");
   cancel.addEventListener("click", () => dialog.close());

@@ -64,7 +64,8 @@ export class WorkoutMap {
 
   #fit() {
     if (this.#all.length === 0) return;
-    this.route.map.fitBounds(L.latLngBounds(this.#all), {padding: [32, 32], maxZoom: 17, animate: false});
+    this.route.map.fitBounds(L.latLngBounds(this.#all),
+      {padding: this.route.map.getSize().y < 200 ? [12, 12] : [32, 32], maxZoom: 17, animate: false});
     this.route.drawPaper();
   }
 
@@ -105,8 +106,9 @@ export class WorkoutMap {
     }
     const size = Math.max(2, Math.ceil(places.t.length / pieceCount) + 1);
     const place = (/** @type {number} */ i) => /** @type {Place} */ ([places.la[i], places.lo[i]]);
-    const pieces = lines.flatMap((line) => cut(line, size))
-                     .map((part) => ({points: part.map(place), from: places.t[part[0]], to: places.t[part[part.length - 1]]}));
+    const pieces =
+      lines.flatMap((line) => cut(line, size))
+        .map((part) => ({points: part.map(place), from: places.t[part[0]], to: places.t[part[part.length - 1]]}));
     this.#show(lines.map((line) => line.map(place)).filter((line) => line.length > 1), pieces);
   }
 
@@ -122,8 +124,10 @@ export class WorkoutMap {
     if (isFirst) this.#fit();
     for (const layer of [route.edges, route.marks]) layer.clearLayers();
     for (const line of lines) {
-      L.polyline(line, {className: "route-edge", weight: 9, opacity: 1, interactive: false, smoothFactor: 0}).addTo(route.edges);
-      L.polyline(line, {className: "route-ghost", weight: 3, opacity: 0.5, interactive: false, smoothFactor: 0}).addTo(route.edges);
+      L.polyline(line, {className: "route-edge", weight: 9, opacity: 1, interactive: false, smoothFactor: 0})
+        .addTo(route.edges);
+      L.polyline(line, {className: "route-ghost", weight: 3, opacity: 0.5, interactive: false, smoothFactor: 0})
+        .addTo(route.edges);
     }
     route.mark(lines[0][0], "start", 18);
     route.mark(this.#all[this.#all.length - 1], "finish", 18);
@@ -134,13 +138,15 @@ export class WorkoutMap {
 
   #paint() {
     this.route.lines.clearLayers();
-    this.#lines = this.#pieces.map(({points, color}) => L.polyline(points, {
-      className: color === undefined ? "route-line" : `route-line ramp-${color}`,
-      weight: 5,
-      opacity: 1,
-      interactive: false,
-      smoothFactor: 0
-    }).addTo(this.route.lines));
+    this.#lines = this.#pieces.map(({points, color}) =>
+                                     L.polyline(points, {
+                                        className: color === undefined ? "route-line" : `route-line ramp-${color}`,
+                                        weight: 5,
+                                        opacity: 1,
+                                        interactive: false,
+                                        smoothFactor: 0
+                                      })
+                                       .addTo(this.route.lines));
   }
 
   /**
@@ -217,12 +223,15 @@ export class WorkoutMap {
     const places = this.#details?.places;
     if (!stretch || !places || !this.#details) return;
     const [first, last] = [indexAt(places.t, stretch.from) + 1, indexAt(places.t, stretch.to)];
-    const inner = Array.from({length: Math.max(0, last - first + 1)}, (_, i) => /** @type {Place} */ ([places.la[first + i], places.lo[first + i]]))
+    const inner = Array
+                    .from({length: Math.max(0, last - first + 1)},
+                      (_, i) => /** @type {Place} */ ([places.la[first + i], places.lo[first + i]]))
                     .filter(([latitude]) => Number.isFinite(latitude));
     const ends = [stretch.from, stretch.to].map((t) => placeAt(/** @type {Details} */ (this.#details), t));
     const points = [ends[0], ...inner, ends[1]].flatMap((place) => (place ? [place] : []));
     if (points.length < 2) return;
-    for (const [className, weight] of /** @type {[string, number][]} */ ([["route-stretch-edge", 12], ["route-stretch", 7]]))
+    for (const [className, weight] of /** @type {[string, number][]} */ (
+           [["route-stretch-edge", 12], ["route-stretch", 7]]))
       L.polyline(points, {className, weight, opacity: 1, interactive: false, smoothFactor: 0}).addTo(this.stretch);
   }
 

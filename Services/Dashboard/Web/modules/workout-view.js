@@ -16,7 +16,8 @@ const figures = {
   pace: ["Pace", "pace", (w) => (w.distance >= 50 ? w.activeDuration / w.distance * 1000 : undefined)],
   speed: ["Speed", "speed", (w) => w.averageSpeed],
   moving: ["Moving time", "duration", (w) => w.movingDuration],
-  elapsed: ["With pauses", "duration", (w) => (w.elapsedDuration - w.activeDuration > 5 ? w.elapsedDuration : undefined)],
+  elapsed:
+    ["With pauses", "duration", (w) => (w.elapsedDuration - w.activeDuration > 5 ? w.elapsedDuration : undefined)],
   heartRate: ["Average heart rate", "heartRate", (w) => w.averageHeartRate],
   maximumHeartRate: ["Maximum heart rate", "heartRate", (w) => w.maximumHeartRate],
   ascent: ["Ascent", "height", (w) => w.ascent],
@@ -62,19 +63,22 @@ export function totals(workout, units) {
   const isFar = workout.distance > 0;
   const figure = row.figure ?? (row.swims ? "pace" : undefined);
   const main = isFar ? ["distance", "time", figure ?? "heartRate", "speed", "ascent", "energy"]
-    : ["time", "lifted", "sets", "heartRate", "energy", "maximumHeartRate"];
+                     : ["time", "lifted", "sets", "heartRate", "energy", "maximumHeartRate"];
   /** @param {string} key */
   const known = (key) => figures[key][2](workout) !== undefined;
   /** @param {string} key @returns {Figure} */
   const text = (key) => {
     const [label, quantity, value] = figures[key];
-    return {label, text: quantity === "weight" ? wholeWeight(value(workout), units) : format(quantity, value(workout), options)};
+    return {
+      label,
+      text: quantity === "weight" ? wholeWeight(value(workout), units) : format(quantity, value(workout), options)
+    };
   };
   const [hero, ...others] = main.filter((key) => key === "time" || known(key));
   const seconds = others.slice(0, 2);
   const paces = figure === "pace" ? ["speed"] : ["pace"];
-  const isShown = (/** @type {string} */ key) =>
-    known(key) && ![hero, ...seconds, ...paces].includes(key) && !(key === "speed" && !isFar) &&
+  const isShown = (/** @type {string} */ key) => known(key) && ![hero, ...seconds, ...paces].includes(key) &&
+    !(key === "speed" && !isFar) &&
     !(key === "moving" && Math.abs(workout.movingDuration - workout.activeDuration) < 2);
   return {hero: text(hero), seconds: seconds.map(text), rest: Object.keys(figures).filter(isShown).map(text)};
 }
@@ -135,8 +139,8 @@ function shares(parts, options) {
   const known = speeds.filter(Number.isFinite);
   const [low, high] = [Math.min(...known), Math.max(...known)];
   // The slowest keeps a third of the bar.
-  return speeds.map((speed) => Number.isFinite(speed) ? 1 - 0.67 * (high - speed) / Math.max(high - low, high * 0.08)
-                                                      : undefined);
+  return speeds.map(
+    (speed) => Number.isFinite(speed) ? 1 - 0.67 * (high - speed) / Math.max(high - low, high * 0.08) : undefined);
 }
 
 /** @param {any[]} parts @param {any} options @param {number} most columns besides the first */
@@ -156,20 +160,20 @@ export function splitsTable({splits, activity}, units) {
   const [quantity] = rate(splits[0] ?? {}, options);
   const share = shares(splits, options);
   return {
-    unit: isMile ? "Mile" : Math.abs(length - 1000) < 1 ? "Kilometre" : "Split",
-    columns: [
-      {key: "rate", label: quantity === "pace" ? "Pace" : "Speed"},
-      ...others.map(([key, label]) => ({key, label}))
-    ],
+    unit: isMile                    ? "Mile"
+      : Math.abs(length - 1000) < 1 ? "Kilometre"
+                                    : "Split",
+    columns:
+      [{key: "rate", label: quantity === "pace" ? "Pace" : "Speed"}, ...others.map(([key, label]) => ({key, label}))],
     rows: splits.map((/** @type {any} */ split, /** @type {number} */ index) => ({
-                       label: isWhole(split) || splits.length === 1 ? String(index + 1)
-                                             : joined(format("distance", split.distance, options)),
-                       values: [
-                         joined(format(...rate(split, options), options)),
-                         ...others.map(([, , name, value]) => joined(format(name, value(split), options)))
-                       ],
-                       share: share[index],
-                     })),
+      label: isWhole(split) || splits.length === 1 ? String(index + 1)
+                                                   : joined(format("distance", split.distance, options)),
+      values: [
+        joined(format(...rate(split, options), options)),
+        ...others.map(([, , name, value]) => joined(format(name, value(split), options)))
+      ],
+      share: share[index],
+    })),
   };
 }
 
@@ -183,21 +187,20 @@ export function lapsTable({laps = [], activity}, units) {
   return {
     columns: [
       {key: "time", label: "Time"},
-      ...(isFar ? [{key: "distance", label: "Distance"}, {key: "rate", label: quantity === "pace" ? "Pace" : "Speed"}] : []),
+      ...(isFar ? [{key: "distance", label: "Distance"}, {key: "rate", label: quantity === "pace" ? "Pace" : "Speed"}]
+                : []),
       ...others.map(([key, label]) => ({key, label}))
     ],
     rows: laps.map((/** @type {any} */ lap, /** @type {number} */ index) => ({
-                     label: String(index + 1),
-                     values: [
-                       clock(lap.duration),
-                       ...(isFar ? [
-                         joined(format("distance", lap.distance, options)), joined(format(...rate(lap, options), options))
-                       ]
-                                 : []),
-                       ...others.map(([, , name, value]) => joined(format(name, value(lap), options)))
-                     ],
-                     share: share[index],
-                   })),
+      label: String(index + 1),
+      values: [
+        clock(lap.duration),
+        ...(isFar ? [joined(format("distance", lap.distance, options)), joined(format(...rate(lap, options), options))]
+                  : []),
+        ...others.map(([, , name, value]) => joined(format(name, value(lap), options)))
+      ],
+      share: share[index],
+    })),
   };
 }
 
@@ -216,13 +219,13 @@ export function zonesTable({zones}, limits) {
     return low === undefined ? `below ${high}` : high === undefined ? `from ${low}` : `${low}–${high - 1}`;
   };
   return zones.map((/** @type {number} */ seconds, /** @type {number} */ index) => ({
-                     number: index + 1,
-                     label: `Zone ${index + 1}`,
-                     bounds: bounds(index),
-                     share: seconds / all,
-                     time: clock(seconds),
-                     percent: joined(format("share", seconds / all)),
-                   }));
+    number: index + 1,
+    label: `Zone ${index + 1}`,
+    bounds: bounds(index),
+    share: seconds / all,
+    time: clock(seconds),
+    percent: joined(format("share", seconds / all)),
+  }));
 }
 
 /**
@@ -233,7 +236,8 @@ export function zonesTable({zones}, limits) {
 export function zoneLimits(profile, startedAt) {
   if (profile?.zones?.length === 4) return profile.zones;
   const year = startedAt === undefined ? undefined : new Date(startedAt * 1000).getUTCFullYear();
-  const age = profile?.birthYear === undefined || year === undefined ? undefined : Math.max(0, year - profile.birthYear);
+  const age =
+    profile?.birthYear === undefined || year === undefined ? undefined : Math.max(0, year - profile.birthYear);
   const maximum = profile?.maximumHeartRate ?? (age === undefined ? undefined : 208 - 0.7 * age);
   return maximum === undefined ? undefined : [0.6, 0.7, 0.8, 0.9].map((part) => part * maximum);
 }
@@ -245,8 +249,8 @@ export function zoneLimits(profile, startedAt) {
  */
 export function exercises({plan, progress}, units) {
   if (!plan || !progress) return [];
-  return plan.blocks.flatMap((/** @type {any} */ block, /** @type {number} */ number) =>
-    block.items.map((/** @type {any} */ item) => {
+  return plan.blocks.flatMap(
+    (/** @type {any} */ block, /** @type {number} */ number) => block.items.map((/** @type {any} */ item) => {
       const planned = item.exercises[0].sets ?? [{}];
       const done = progress.completed[item.id] ?? [];
       const chosen = item.exercises[item.chosen];
@@ -280,10 +284,10 @@ export function exercises({plan, progress}, units) {
 /** @param {any} workout */
 export const roundsTable = ({rounds = [], plan}) =>
   rounds.map((/** @type {any} */ {block, number, startedAt, endedAt}) => ({
-               name: plan?.blocks[block]?.name ?? `Block ${block + 1}`,
-               number: String(number),
-               time: clock(endedAt - startedAt),
-             }));
+    name: plan?.blocks[block]?.name ?? `Block ${block + 1}`,
+    number: String(number),
+    time: clock(endedAt - startedAt),
+  }));
 
 // MARK: Records
 
@@ -319,8 +323,10 @@ const durationName = (seconds) => seconds < 60 ? `${seconds} s` : `${Math.round(
  */
 export function bestsTable(workout, earlier, units) {
   const {bests = {}, activity} = workout;
-  const others = (earlier ?? []).filter((other) => sportOf(other.activity) === sportOf(activity) &&
-    other.session.toLowerCase() !== workout.session.toLowerCase() && (other.startedAt ?? 0) < (workout.startedAt ?? Infinity));
+  const others = (earlier ?? [])
+                   .filter((other) => sportOf(other.activity) === sportOf(activity) &&
+                       other.session.toLowerCase() !== workout.session.toLowerCase() &&
+                       (other.startedAt ?? 0) < (workout.startedAt ?? Infinity));
   /** @param {number | undefined} former @param {number} value @param {boolean} isLess @param {(by: number) => string} by */
   const compare = (former, value, isLess, by) => {
     if (!earlier) return {note: "", isRecord: false};
@@ -354,13 +360,20 @@ export function bestsTable(workout, earlier, units) {
     });
   }
   for (const {s, bpm, t} of bests.heartRate ?? [])
-    all.push(
-      {label: `Heart rate over ${durationName(s)}`, text: joined(format("heartRate", bpm)), best: {t, s}, note: "", isRecord: false});
+    all.push({
+      label: `Heart rate over ${durationName(s)}`,
+      text: joined(format("heartRate", bpm)),
+      best: {t, s},
+      note: "",
+      isRecord: false
+    });
   for (const {exercise, weight, repetitions} of bests.sets ?? []) {
-    const sets = others.flatMap((o) => o.bests?.sets ?? []).filter((/** @type {any} */ set) => set.exercise === exercise);
+    const sets =
+      others.flatMap((o) => o.bests?.sets ?? []).filter((/** @type {any} */ set) => set.exercise === exercise);
     const value = weight ?? repetitions ?? 0;
     const former = bestOf(sets.filter((/** @type {any} */ set) => (set.weight === undefined) === (weight === undefined))
-                            .map((/** @type {any} */ set) => set.weight ?? set.repetitions), false);
+                            .map((/** @type {any} */ set) => set.weight ?? set.repetitions),
+      false);
     all.push({
       label: exercise,
       text: prescription({weight, repetitions}, units),
@@ -370,10 +383,15 @@ export function bestsTable(workout, earlier, units) {
   }
   if (workout.distance > 0) {
     const farthest = bestOf(others.map(({distance}) => distance), false);
-    const {note, isRecord} = compare(farthest, workout.distance, false,
-      (by) => `${joined(format("distance", by, {units, activity}))} more`);
+    const {note, isRecord} =
+      compare(farthest, workout.distance, false, (by) => `${joined(format("distance", by, {units, activity}))} more`);
     if (isRecord)
-      all.push({label: "Longest distance", text: joined(format("distance", workout.distance, {units, activity})), note, isRecord});
+      all.push({
+        label: "Longest distance",
+        text: joined(format("distance", workout.distance, {units, activity})),
+        note,
+        isRecord
+      });
   }
   return all;
 }
@@ -416,12 +434,14 @@ export function sourceLines({sources = [], activeDuration}) {
   const byText = new Map();
   for (const [quantity, entries] of byQuantity) {
     const sorted = [...entries].sort((a, b) => a.from - b.from);
-    const text = sorted.map(({device, from, to}, index) => {
-      const name = deviceName(device, /** @type {string[]} */ (devices));
-      const [isLate, isLast] = [from > 60, index === sorted.length - 1];
-      const start = index === 0 ? (isLate ? `${name} from ${clock(from)}` : name) : `then ${name}`;
-      return !isLast || activeDuration - to > 60 ? `${start} to ${clock(to)}` : start;
-    }).join(", ");
+    const text = sorted
+                   .map(({device, from, to}, index) => {
+                     const name = deviceName(device, /** @type {string[]} */ (devices));
+                     const [isLate, isLast] = [from > 60, index === sorted.length - 1];
+                     const start = index === 0 ? (isLate ? `${name} from ${clock(from)}` : name) : `then ${name}`;
+                     return !isLast || activeDuration - to > 60 ? `${start} to ${clock(to)}` : start;
+                   })
+                   .join(", ");
     byText.set(text, [...byText.get(text) ?? [], quantityWords[quantity] ?? quantity.replaceAll("_", " ")]);
   }
   return [...byText].map(([text, names]) => {
@@ -461,9 +481,12 @@ export function exportText({status, attempts, nextAttemptAt, reason}, time) {
   const failures = attempts > 0 ? `${attempts} failed attempt${attempts === 1 ? "" : "s"}` : "";
   const because = reason ? `: ${reason}` : "";
   switch (status) {
-    case "done": return {text: "Exported", canRetry: false};
-    case "exporting": return {text: "Exporting…", canRetry: false};
-    case "failed": return {text: `Not exported after ${failures || "an attempt"}${because}`, canRetry: true};
+    case "done":
+      return {text: "Exported", canRetry: false};
+    case "exporting":
+      return {text: "Exporting…", canRetry: false};
+    case "failed":
+      return {text: `Not exported after ${failures || "an attempt"}${because}`, canRetry: true};
     default: {
       const next = nextAttemptAt === undefined ? "Waiting" : `Next attempt at ${time(nextAttemptAt)}`;
       return {text: [next, failures && `${failures}${because}`].filter(Boolean).join("; "), canRetry: attempts > 0};

@@ -1,7 +1,6 @@
 // The page of a finished workout: its record, its details from the chunks, one cursor over charts, map and tables.
 
-import {ChunkCollector, kinds as chunkKinds} from "./chunks.js";
-import {load, save} from "./chunks-store.js";
+import {ChunkCollector, kinds as chunkKinds, load, save} from "./chunks.js";
 import {all, announce, byID, drawLine, make, setList, setText, show, value} from "./dom.js";
 import {clock, format, joined, minutes, rowOf, timeOfDay} from "./format.js";
 import {findWorkout, history} from "./history.js";
@@ -50,7 +49,8 @@ let isMissing = false;
 let isWhole = false;
 
 /** In two columns if there is room: what is wide, and what is narrow. Else in their own order. */
-const parts = all("#body > section").map((element) => ({element, isWide: /^(charts|zones|laps|sets|rounds)-part$/.test(element.id)}));
+const parts = all("#body > section")
+                .map((element) => ({element, isWide: /^(charts|zones|laps|sets|rounds)-part$/.test(element.id)}));
 const isRoomy = matchMedia("screen and (min-width: 900px)");
 function arrangeParts() {
   for (const {element, isWide} of parts) {
@@ -196,13 +196,15 @@ async function loadDetails() {
     },
     // A request before the broker knows who wants the answer would bring it to nobody.
     onReady: () => collector === mine && requestChunks(),
-  }, 1, false);
-  const stopSummaries = bus.subscribe(["summary/metrics", "summary/route"].map((name) => sessionTopic(user, session, name)), {
-    onMessage(topic, message) {
-      if (message) chunks.expect(topic.endsWith("/route") ? "track" : "series", message);
-      look();
-    }
-  });
+  },
+    1, false);
+  const stopSummaries =
+    bus.subscribe(["summary/metrics", "summary/route"].map((name) => sessionTopic(user, session, name)), {
+      onMessage(topic, message) {
+        if (message) chunks.expect(topic.endsWith("/route") ? "track" : "series", message);
+        look();
+      }
+    });
   const stopChunks = mine.stop;
   mine.stop = () => {
     stopChunks();
@@ -214,7 +216,7 @@ async function loadDetails() {
 /** @param {Record<string, any[]>} parts @returns {Promise<Details>} */
 function decode(parts) {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL("./chunks-worker.js", import.meta.url), {type: "module"});
+    const worker = new Worker(new URL("./workout-data.js", import.meta.url), {type: "module"});
     worker.onmessage = ({data}) => {
       resolve(data);
       worker.terminate();
@@ -223,7 +225,10 @@ function decode(parts) {
       reject(error);
       worker.terminate();
     };
-    worker.postMessage({parts, workout: {segments: workout.segments, activeDuration: workout.activeDuration, distance: workout.distance}});
+    worker.postMessage({
+      parts,
+      workout: {segments: workout.segments, activeDuration: workout.activeDuration, distance: workout.distance}
+    });
   });
 }
 
@@ -285,7 +290,8 @@ function draw() {
 /** Why there is no record: the heading, and what follows it. */
 function absence() {
   const {status, name = "Workout"} = state ?? {};
-  if (status === undefined) return ["Workout not found", "This workout does not exist, or this account may not see it."];
+  if (status === undefined)
+    return ["Workout not found", "This workout does not exist, or this account may not see it."];
   if (status === "deleted") return ["Workout deleted", "This workout was deleted."];
   if (status === "saving") return [name, "This workout is being saved."];
   if (status === "completed") return [name, "This workout is not available now."];
@@ -331,7 +337,8 @@ function drawHead() {
 
 /** @param {import("./workout-view.js").Figure} figure */
 const figureCell = ({label, text}) => make("div", {className: "total"}, make("dt", {}, label),
-  make("dd", {}, make("span", {className: "number"}, ...value(text.number)), ...(text.unit ? [make("span", {className: "unit"}, ` ${text.unit}`)] : [])));
+  make("dd", {}, make("span", {className: "number"}, ...value(text.number)),
+    ...(text.unit ? [make("span", {className: "unit"}, ` ${text.unit}`)] : [])));
 
 function drawFigures() {
   const {hero, seconds, rest} = totals(workout, units());
@@ -351,20 +358,22 @@ function title(part, text, isShown) {
  * @param {string} part @param {import("./workout-view.js").Table} table @param {string} first its first column @param {Stretch[]} stretches
  */
 function drawParts(part, {columns, rows}, first, stretches) {
-  setList(byID(`${part}-head`), [{columns, first}], () => make("tr", {}, make("th", {scope: "col"}, first),
-    ...columns.map(({key, label}) => make("th", {scope: "col", className: `part-${key}`}, label))));
-  setList(byID(part), rows.map((row, index) => ({...row, index, stretch: stretches[index], isThere: details !== undefined})), (row) => {
-    const {label, values, share, stretch, isThere, index} = row;
-    const head = make("th", {scope: "row"});
-    if (stretch && isThere) head.append(stretchButton(label, `${first} ${label}`, `${part}-${index}`, stretch));
-    else head.append(label);
-    const line = make("tr", {data: {stretch: `${part}-${index}`}}, head, ...values.map((text, column) => {
-      const cell = make("td", {className: `part-${columns[column].key}`}, make("span", {}, ...value(text)));
-      if (columns[column].key === "rate" && share !== undefined) cell.prepend(bar(share));
-      return cell;
-    }));
-    return line;
-  });
+  setList(byID(`${part}-head`), [{columns, first}],
+    () => make("tr", {}, make("th", {scope: "col"}, first),
+      ...columns.map(({key, label}) => make("th", {scope: "col", className: `part-${key}`}, label))));
+  setList(byID(part),
+    rows.map((row, index) => ({...row, index, stretch: stretches[index], isThere: details !== undefined})), (row) => {
+      const {label, values, share, stretch, isThere, index} = row;
+      const head = make("th", {scope: "row"});
+      if (stretch && isThere) head.append(stretchButton(label, `${first} ${label}`, `${part}-${index}`, stretch));
+      else head.append(label);
+      const line = make("tr", {data: {stretch: `${part}-${index}`}}, head, ...values.map((text, column) => {
+        const cell = make("td", {className: `part-${columns[column].key}`}, make("span", {}, ...value(text)));
+        if (columns[column].key === "rate" && share !== undefined) cell.prepend(bar(share));
+        return cell;
+      }));
+      return line;
+    });
 }
 
 /** @param {number} share */
@@ -413,32 +422,44 @@ function drawTables() {
   const zones = zonesTable(workout, limits());
   show(byID("zones-part"), zones.length > 0);
   setList(byID("zones"), zones, ({number, label, bounds, share, time, percent}) => {
-    const row = make("li", {}, make("span", {className: "zone-name"}, label, ...(bounds ? [make("small", {}, ` ${bounds}`)] : [])),
-      bar(share), make("span", {className: "zone-time"}, `${time} · ${percent}`));
+    const row = make("li", {},
+      make("span", {className: "zone-name"}, label, ...(bounds ? [make("small", {}, ` ${bounds}`)] : [])), bar(share),
+      make("span", {className: "zone-time"}, `${time} · ${percent}`));
     row.className = `zone-${number}`;
     return row;
   });
 
   const done = exercises(workout, units());
   show(byID("sets-part"), done.length > 0);
-  setList(byID("sets"), done, ({name, block, count, marks, sets}) => make("li", {className: "exercise"},
-    make("p", {className: "exercise-head"}, make("strong", {}, name), make("span", {}, count)),
-    ...(block || marks.length > 0 ? [make("p", {className: "hint"}, [block, ...marks].filter(Boolean).join(" · "))] : []),
-    make("ol", {className: "set-list"}, ...sets.map((/** @type {any} */ set) => make("li", {}, make("strong", {}, set.text),
-      ...[set.planned, set.exercise, set.round].filter(Boolean).map((text) => make("small", {}, text)))))));
+  setList(byID("sets"), done,
+    ({name, block, count, marks, sets}) => make("li", {className: "exercise"},
+      make("p", {className: "exercise-head"}, make("strong", {}, name), make("span", {}, count)),
+      ...(block || marks.length > 0 ? [make("p", {className: "hint"}, [block, ...marks].filter(Boolean).join(" · "))]
+                                    : []),
+      make("ol", {className: "set-list"},
+        ...sets.map(
+          (/** @type {any} */ set) => make("li", {}, make("strong", {}, set.text),
+            ...[set.planned, set.exercise, set.round].filter(Boolean).map((text) => make("small", {}, text)))))));
   const rounds = roundsTable(workout);
   show(byID("rounds-part"), rounds.length > 0);
-  setList(byID("rounds"), rounds, ({name, number, time}) => make("tr", {}, make("th", {scope: "row"}, name), make("td", {}, number), make("td", {}, time)));
+  setList(byID("rounds"), rounds,
+    ({name, number, time}) =>
+      make("tr", {}, make("th", {scope: "row"}, name), make("td", {}, number), make("td", {}, time)));
 
   const bests = bestsTable(workout, earlier, units());
   const count = bests.filter(({isRecord}) => isRecord).length;
   title("bests", count > 0 ? "Records made today" : "Best efforts", bests.length > 0);
-  setList(byID("bests"), [...bests].sort((a, b) => Number(b.isRecord) - Number(a.isRecord)).map((best) => ({...best, isThere: details !== undefined})), ({label, text, note, isRecord, best, isThere}) => {
-    const key = `best-${label}`;
-    const name = best && isThere && workout.segments ? stretchButton(label, label, key, bestStretch(workout, best)) : make("span", {className: "best-name"}, label);
-    return make("li", {className: isRecord ? "best record" : "best", data: {stretch: key}}, name, make("strong", {}, text),
-      make("span", {className: "best-note"}, isRecord ? `Record · ${note}` : note));
-  });
+  setList(byID("bests"),
+    [...bests]
+      .sort((a, b) => Number(b.isRecord) - Number(a.isRecord))
+      .map((best) => ({...best, isThere: details !== undefined})),
+    ({label, text, note, isRecord, best, isThere}) => {
+      const key = `best-${label}`;
+      const name = best && isThere && workout.segments ? stretchButton(label, label, key, bestStretch(workout, best))
+                                                       : make("span", {className: "best-name"}, label);
+      return make("li", {className: isRecord ? "best record" : "best", data: {stretch: key}}, name,
+        make("strong", {}, text), make("span", {className: "best-note"}, isRecord ? `Record · ${note}` : note));
+    });
 }
 
 /** The limits of the zones; a viewer may not read them. */
@@ -446,7 +467,8 @@ const limits = () => zoneLimits(sessionProfile ?? profile, workout.startedAt);
 
 function drawSources() {
   const lines = sourceLines(workout);
-  setList(byID("sources"), lines, ({quantities, text}) => make("div", {}, make("dt", {}, quantities), make("dd", {}, text)));
+  setList(
+    byID("sources"), lines, ({quantities, text}) => make("div", {}, make("dt", {}, quantities), make("dd", {}, text)));
   const outside = outsideText(workout);
   setText(byID("outside"), outside);
   show(byID("sources-part"), lines.length > 0 || outside !== "");
@@ -459,8 +481,11 @@ const retried = new Map();
 function drawExports() {
   if (!isOwner) return;
   show(byID("exports-part"), exports.size > 0);
-  const rows = [...exports].sort(([a], [b]) => (a < b ? -1 : 1)).map(([target, status]) =>
-    ({target, answer: retried.get(target) ?? "", ...exportText(status, (time) => timeOfDay(time, workout.timeZone).slice(0, 5))}));
+  const rows = [...exports].sort(([a], [b]) => (a < b ? -1 : 1)).map(([target, status]) => ({
+    target,
+    answer: retried.get(target) ?? "",
+    ...exportText(status, (time) => timeOfDay(time, workout.timeZone).slice(0, 5))
+  }));
   setList(byID("exports"), rows, ({target, text, canRetry, answer}) => {
     const line = make("li", {}, make("span", {className: "export-name"}, target), make("span", {}, answer || text));
     if (!canRetry || answer) return line;
@@ -476,7 +501,8 @@ function drawExports() {
 async function exportAgain(target) {
   retried.set(target, "Trying again…");
   drawExports();
-  await bus.ask(sessionTopic(user, session, "request"), {type: "export", target}).catch((error) => announce(error.message));
+  await bus.ask(sessionTopic(user, session, "request"), {type: "export", target})
+    .catch((error) => announce(error.message));
   retried.delete(target);
   drawExports();
 }
@@ -503,10 +529,7 @@ function drawMap() {
   if (!main.classList.contains("mapped")) return;
   if (!isMapAsked) {
     isMapAsked = true;
-    import("./workout-map.js").then(({WorkoutMap}) => {
-      mapPart = new WorkoutMap(byID("map-box"), reader.tiles?.url, (t) => moveCursor(t));
-      drawMap();
-    }, () => isMapAsked = false);
+    import("./workout-map.js").then(({WorkoutMap}) => {mapPart = new WorkoutMap(byID("map-box"), reader.tiles?.url, (t) => moveCursor(t)); drawMap();}, () => isMapAsked = false);
   }
   if (!mapPart) return;
   if (details?.places && details !== mapDetails) {
@@ -564,24 +587,73 @@ function kindOf(key) {
   /** @param {number} unit */
   const whole = (unit) => (/** @type {number} */ value) => String(Math.round(value / unit * 10) / 10);
   switch (key) {
-    case "heartRate": return {key, label: "Heart rate", unit: "bpm", color: "heart", format: text("heartRate"), mark: whole(1), least: 20, bands: limits()};
+    case "heartRate":
+      return {
+        key,
+        label: "Heart rate",
+        unit: "bpm",
+        color: "heart",
+        format: text("heartRate"),
+        mark: whole(1),
+        least: 20,
+        bands: limits()
+      };
     case "speed": {
       if (isPaced) {
-        const length = rowOf(options).swims ? (units() === "imperial" ? 91.44 : 100) : units() === "imperial" ? 1609.344 : 1000;
+        const length = rowOf(options).swims ? (units() === "imperial" ? 91.44 : 100)
+          : units() === "imperial"          ? 1609.344
+                                            : 1000;
         return {
-          key, label: "Pace", unit: format("pace", 300, options).unit, color: "route", format: (value) => text("pace")(value > 0.2 ? 1000 / value : NaN), mark: minutes, isReversed: true,
-          least: 20, widths: [5, 10, 15, 30, 60, 120, 300, 600], value: (speed) => Math.min(length / Math.max(speed, 1e-3), 3 * 3600)
+          key,
+          label: "Pace",
+          unit: format("pace", 300, options).unit,
+          color: "route",
+          format: (value) => text("pace")(value > 0.2 ? 1000 / value : NaN),
+          mark: minutes,
+          isReversed: true,
+          least: 20,
+          widths: [5, 10, 15, 30, 60, 120, 300, 600],
+          value: (speed) => Math.min(length / Math.max(speed, 1e-3), 3 * 3600)
         };
       }
       const unit = units() === "imperial" ? 0.44704 : 1 / 3.6;
-      return {key, label: "Speed", unit: format("speed", 3, options).unit, color: "route", format: text("speed"), mark: whole(1), least: 4, value: (speed) => speed / unit};
+      return {
+        key,
+        label: "Speed",
+        unit: format("speed", 3, options).unit,
+        color: "route",
+        format: text("speed"),
+        mark: whole(1),
+        least: 4,
+        value: (speed) => speed / unit
+      };
     }
     case "elevation": {
       const unit = units() === "imperial" ? 0.3048 : 1;
-      return {key, label: "Elevation", unit: format("height", 3, options).unit, color: "elevation", format: text("height"), mark: whole(1), least: 20, value: (metres) => metres / unit, isFilled: true};
+      return {
+        key,
+        label: "Elevation",
+        unit: format("height", 3, options).unit,
+        color: "elevation",
+        format: text("height"),
+        mark: whole(1),
+        least: 20,
+        value: (metres) => metres / unit,
+        isFilled: true
+      };
     }
-    case "power": return {key, label: "Power", unit: "W", color: "power", format: text("power"), mark: whole(1), least: 50};
-    default: return {key, label: "Cadence", unit: format("cadence", 3, options).unit, color: "cadence", format: text("cadence"), mark: whole(1), least: 20};
+    case "power":
+      return {key, label: "Power", unit: "W", color: "power", format: text("power"), mark: whole(1), least: 50};
+    default:
+      return {
+        key,
+        label: "Cadence",
+        unit: format("cadence", 3, options).unit,
+        color: "cadence",
+        format: text("cadence"),
+        mark: whole(1),
+        least: 20
+      };
   }
 }
 
@@ -590,7 +662,10 @@ const chartKeys = ["heartRate", "speed", "elevation", "power", "cadence"];
 /** The charts that a record promises, before the details are there. */
 function expected() {
   const {averageHeartRate, distance, ascent, averagePower, averageCadence, polyline = []} = workout;
-  const values = [averageHeartRate, distance > 0 ? distance : undefined, ascent ?? (polyline.length > 0 ? 0 : undefined), averagePower, averageCadence];
+  const values = [
+    averageHeartRate, distance > 0 ? distance : undefined, ascent ?? (polyline.length > 0 ? 0 : undefined),
+    averagePower, averageCadence
+  ];
   return chartKeys.filter((_, index) => values[index] !== undefined);
 }
 
@@ -602,29 +677,23 @@ function drawCharts() {
   const isThere = details !== undefined;
   const hasCharts = keys.length > 0;
   show(part, hasCharts || detailsState === "failed" || detailsState === "waiting");
-  const text = detailsState === "failed" ? "Details are not available now." : detailsState === "waiting" && !isThere ? "Loading details…" : "";
+  const text = detailsState === "failed"     ? "Details are not available now."
+    : detailsState === "waiting" && !isThere ? "Loading details…"
+                                             : "";
   setText(status.firstElementChild, text);
   show(byID("try-again"), detailsState === "failed");
   show(status, text !== "");
-  for (const element of all(".charts-head, #readout, #charts", part)) show(element, hasCharts && detailsState !== "failed");
+  for (const element of all(".charts-head, #readout, #charts", part))
+    show(element, hasCharts && detailsState !== "failed");
   // Room for what comes, so that it moves nothing.
   box.style.minHeight = `${keys.length * chartHeight + 26}px`;
   part.classList.toggle("waiting", !isThere);
   if (!isThere || !details || !hasCharts) return;
   if (!isChartAsked) {
     isChartAsked = true;
-    import("./chart.js").then(({Charts}) => {
-      charts = new Charts(box, {
-        onPoint: (t) => moveCursor(t),
-        onZoom(whole) {
+    import("./chart.js").then(({Charts}) => {charts = new Charts(box, {onPoint: (t) => moveCursor(t), onZoom(whole) {
           isWhole = whole;
-          show(byID("zoom-all"), !isWhole);
-        },
-        axisText: (value, mode) => (mode === "time" ? minutes(value) : String(Math.round(value * 100) / 100)),
-        unit: () => (rowOf({activity: workout.activity}).swims ? (units() === "imperial" ? 0.9144 : 1) : units() === "imperial" ? 1609.344 : 1000),
-      });
-      drawCharts();
-    }, () => isChartAsked = false);
+          show(byID("zoom-all"), !isWhole);}, axisText: (value, mode) => (mode === "time" ? minutes(value) : String(Math.round(value * 100) / 100)), unit: () => (rowOf({activity: workout.activity}).swims ? (units() === "imperial" ? 0.9144 : 1) : units() === "imperial" ? 1609.344 : 1000),}); drawCharts();}, () => isChartAsked = false);
   }
   const key = JSON.stringify([workout.revision, units(), mode, keys, limits()]);
   if (!charts || key === shownCharts) return;
@@ -668,12 +737,20 @@ function moveCursor(t, isForced = false) {
   charts?.moveCursor(t, values);
   mapPart?.moveCursor(t);
   const distance = t === undefined ? undefined : distanceAt(now, t);
-  const text = t === undefined ? "Point at a chart, or use the arrow keys, to read its values."
-    : [clock(t), ...(distance === undefined ? [] : [joined(format("distance", distance, {units: units(), activity: workout.activity}))]), ...keys.map((key) => values[key])].join(" · ");
+  const text = t === undefined ? "Point at a chart, or use the arrow keys, to read its values." : [
+    clock(t),
+    ...(distance === undefined ? []
+                               : [joined(format("distance", distance, {units: units(), activity: workout.activity}))]),
+    ...keys.map((key) => values[key])
+  ].join(" · ");
   setText(byID("readout"), text);
   const box = byID("charts");
   box.setAttribute("aria-valuenow", String(Math.round(t ?? 0)));
-  box.setAttribute("aria-valuetext", t === undefined ? "No position" : [clock(t), ...(distance === undefined ? [] : [joined(format("distance", distance, {units: units(), activity: workout.activity}))]), ...keys.map((key) => `${kindOf(key).label} ${values[key]}`)].join(", "));
+  box.setAttribute("aria-valuetext", t === undefined ? "No position" : [
+    clock(t), ...(distance === undefined ? [] : [joined(format("distance", distance,
+                                                  {units: units(), activity: workout.activity}))]),
+    ...keys.map((key) => `${kindOf(key).label} ${values[key]}`)
+  ].join(", "));
   moveRows(t);
 }
 
@@ -683,7 +760,8 @@ const current = new Map();
 
 /** @param {number | undefined} t */
 function moveRows(t) {
-  for (const [part, stretches] of /** @type {[string, Stretch[]][]} */ ([["splits", splitStretches(workout)], ["laps", lapStretches(workout)]])) {
+  for (const [part, stretches] of /** @type {[string, Stretch[]][]} */ (
+         [["splits", splitStretches(workout)], ["laps", lapStretches(workout)]])) {
     const index = t === undefined ? -1 : stretches.findIndex(({from, to}) => t >= from && t < to);
     const row = byID(part).children[index];
     const before = current.get(part);
