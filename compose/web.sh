@@ -44,10 +44,12 @@ build_web() {
 # request, and not for one after another. The modules that other people's pages load stay apart. Leaflet does too: only maps
 # need it.
 bundle() {
-    local web=Services/Dashboard/Web pages
+    local web=Services/Dashboard/Web entries
     local modules=$web/modules options=(--minify --charset=utf8 --log-level=warning "--outbase=$web" "--outdir=$1")
-    mapfile -t pages < <(grep -rhoE '/modules/[a-z-]+\.js"></script>' "$web/pages" | grep -oE '[a-z-]+\.js' | sort -u)
-    esbuild "${pages[@]/#/$modules/}" --bundle --format=esm '--external:*/leaflet.js' '--external:*/dygraphs.js' "${options[@]}"
+    # Of pages and workers.
+    mapfile -t entries < <(grep -rhoE '/modules/[a-z-]+\.js"></script>|Worker\(new URL\("\./[a-z-]+\.js' "$web"/{pages,modules} |
+        grep -oE '[a-z-]+\.js' | sort -u)
+    esbuild "${entries[@]/#/$modules/}" --bundle --format=esm '--external:*/leaflet.js' '--external:*/dygraphs.js' "${options[@]}"
     esbuild "$modules"/{bus,mqtt,requests,stream}.js "$web"/*.css "${options[@]}"
 }
 

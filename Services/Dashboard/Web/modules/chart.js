@@ -1,8 +1,9 @@
 // Charts one above the other, with one cursor, one zoom and marks over all. dygraphs draws the lines; it gets no events.
 
-import Dygraph from "../dygraphs/dygraphs.js";
 import {axis, buckets, marks, range} from "./chart-data.js";
 import {make, setText} from "./dom.js";
+
+const {default: Dygraph} = await import("../dygraphs/dygraphs.js");
 
 /**
  * @typedef {import("./workout-data.js").Details} Details

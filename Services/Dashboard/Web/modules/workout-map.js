@@ -1,6 +1,5 @@
 // The map of a finished workout: the route draws itself once, at the pace of the workout; then it has a colour for each value.
 
-import * as L from "../leaflet/leaflet.js";
 import {byID, setText, show} from "./dom.js";
 import {showKilometres} from "./kilometres.js";
 import {RouteMap} from "./map.js";
@@ -8,6 +7,8 @@ import {units} from "./page.js";
 import {decode, lengthOf} from "./route.js";
 import {classes} from "./chart-data.js";
 import {indexAt, placeAt, valueAt} from "./workout-data.js";
+
+const L = await import("../leaflet/leaflet.js");
 
 /** @typedef {import("./workout-data.js").Details} Details */
 /** @typedef {[number, number]} Place */
