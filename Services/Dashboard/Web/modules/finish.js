@@ -2,8 +2,6 @@
 
 import {byID, make} from "./dom.js";
 
-let wasUnfinished = false;
-
 /**
  * Whether the workout can be looked at: it is saved, or after 10 s an incomplete record is there.
  *
@@ -13,21 +11,15 @@ const canBeSeen = (state, workout) =>
   state?.status === "completed" || (state?.status === "saving" && workout?.incomplete === true);
 
 /**
- * Leads on when a workout that the page showed has ended, on whatever device. Who only watches gets a link.
+ * Leads on to a workout that has ended, or gives a link.
  *
- * @param {string} user @param {string} session @param {{ state?: any, workout?: any }} shown @param {boolean} isOwner
+ * @param {string} user @param {string} session @param {{ state?: any, workout?: any }} shown @param {boolean} leads
  */
-export function followEnd(user, session, {state, workout}, isOwner) {
+export function leadOn(user, session, {state, workout}, leads) {
+  if (!canBeSeen(state, workout)) return;
   const path = `/workout/${user}/${session}`;
-  if (!canBeSeen(state, workout)) {
-    wasUnfinished ||= ["preparing", "active", "paused", "suspended", "saving"].includes(state?.status);
-    return;
-  }
-  if (isOwner && wasUnfinished) {
-    wasUnfinished = false;
-    // Back leads to where the workout began, not to a live page without life.
-    return location.replace(path);
-  }
+  // Back leads to where the workout began, not to a live page without life.
+  if (leads) return location.replace(path);
   // While it is saved, a cover lies over the page.
   const box = byID(state.status === "saving" ? "saving" : "ended");
   if (!box.querySelector(".see-workout"))

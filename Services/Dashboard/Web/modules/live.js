@@ -3,7 +3,6 @@
 import {all, announce, byID, cover, drawLine, enable, hider, icon, keep, kept, make, setList, setNumber, setText, setValue, show, value} from "./dom.js";
 import {pendingText} from "./commands.js";
 import {date, format, joined} from "./format.js";
-import {followEnd} from "./finish.js";
 import {findWorkout} from "./history.js";
 import {busOf, closeFor, dialog, isSettled, login, ownsWorkouts, presses, reader, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
 import {showKilometres} from "./kilometres.js";
@@ -12,7 +11,7 @@ import {drawingAfter, drawingAt, noDrawing} from "./drawing.js";
 import {notices} from "./notices.js";
 import {lock} from "./screen.js";
 import {onlineServices, receivePresence} from "./services.js";
-import {moment, noSession, receive, view} from "./session.js";
+import {isEnded, isUnfinished, moment, noSession, receive, view} from "./session.js";
 import {read, speak, startSpeech} from "./speech.js";
 import {presences, sessionTopic} from "./topics.js";
 
@@ -207,8 +206,21 @@ function drawSession() {
   setList(byID("notices"), hidden.rest(offersMap ? [...next.notices, mapNotice] : next.notices), notice);
   drawPlan(shown.state, moment(shown, serverNow()));
   drawCovers(next);
-  followEnd(user, session, shown, isOwner);
+  followEnd();
   drawPress();
+}
+
+/** Whether the page showed the workout before its record was there. */
+let wasUnfinished = false;
+
+/** Leads on, or shows the way, when the workout has ended on whatever device. */
+async function followEnd() {
+  const {state, workout} = shown;
+  if (isUnfinished(state) || (state?.status === "saving" && !workout)) wasUnfinished = true;
+  if (!isEnded(state)) return;
+  const leads = isOwner && wasUnfinished;
+  const {leadOn} = await import("./finish.js");
+  leadOn(user, session, {state, workout}, leads);
 }
 
 /** @param {View} next */
