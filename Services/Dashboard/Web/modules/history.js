@@ -7,10 +7,10 @@ import {userTopic} from "./topics.js";
 const [pageSize, searchLimit] = [100, 1000];
 
 /**
- * Finished workouts, the newest first, with `next` if there are more.
+ * Finished workouts, the newest first, with `next` if there are more; or with `changedAfter` what has changed since.
  *
- * @param {string} user @param {{ limit?: number, from?: number, before?: any }} [fields]
- * @returns {Promise<{ workouts: any[], next?: any }>} rejected if it is refused
+ * @param {string} user @param {{ limit?: number, from?: number, before?: any, changedAfter?: any }} [fields]
+ * @returns {Promise<{ workouts: any[], next?: any, changes?: any[], more?: true, reset?: true }>} rejected if it is refused
  */
 export const askHistory = (user, fields = {}) =>
   bus.ask(userTopic(user, user === login ? "request" : `viewers/${login}/request`), {type: "workouts", ...fields});
