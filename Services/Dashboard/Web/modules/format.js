@@ -191,6 +191,20 @@ export function date(time, zone) {
 }
 
 /**
+ * `Sat 21 Nov 2026, 06:15`, or with `6:15 am` where people write so.
+ *
+ * @param {number} time Unix seconds @param {string | undefined} zone the workout's @param {string} [locale]
+ */
+export function when(time, zone, locale) {
+  const text = date(time, zone);
+  const is12 = new Intl.DateTimeFormat(locale, {hour: "numeric"}).resolvedOptions().hour12;
+  if (!is12) return text;
+  const [day, at] = text.split(", ");
+  const [hour, minute] = at.split(":");
+  return `${day}, ${Number(hour) % 12 || 12}:${minute} ${Number(hour) < 12 ? "am" : "pm"}`;
+}
+
+/**
  * The calendar's day in a zone, for comparison.
  *
  * @param {number} time Unix seconds @param {string} [zone]

@@ -29,6 +29,7 @@ async function end(type, isForgotten) {
   bus.close();
   attempt(() => sessionStorage.clear());
   attempt(() => forget(login));
+  attempt(() => indexedDB.deleteDatabase(`pacebus.history.${login}`));
   if (isForgotten) {
     for (const key of attempt(() => Object.keys(localStorage)) ?? [])
       if (key.startsWith(`pacebus.refused.${login}`)) attempt(() => localStorage.removeItem(key));

@@ -2,7 +2,7 @@
 
 import {titleOf} from "./cards.js";
 import {all, byID, make, setList, setNumber, setText, show, value} from "./dom.js";
-import {date, format, joined} from "./format.js";
+import {format, joined, when} from "./format.js";
 import {login, serverNow, units} from "./page.js";
 import {recent as recentOf, weekTitle} from "./recent.js";
 
@@ -27,9 +27,9 @@ export function drawWeek(workouts, people) {
 function latestRow({user, session, units: shown, isNamed, ...totals}) {
   const options = {units: shown, activity: totals.activity};
   const name = titleOf(totals.activity, totals.name);
-  const link = make("a", {href: `/live/${user}/${session}`}, isNamed ? `${user} · ${name}` : name);
+  const link = make("a", {href: `/workout/${user}/${session}`}, isNamed ? `${user} · ${name}` : name);
   const head =
-    make("th", {}, link, " ", make("small", {}, date(totals.startedAt ?? totals.endedAt ?? 0, totals.timeZone)));
+    make("th", {}, link, " ", make("small", {}, when(totals.startedAt ?? totals.endedAt ?? 0, totals.timeZone)));
   head.setAttribute("scope", "row");
   return make("tr", {data: {activity: totals.activity}}, head,
     make("td", {}, ...value(joined(format("duration", totals.activeDuration)))),

@@ -1,6 +1,6 @@
 // A finished workout as text: totals, tables, records, and where its numbers come from. No DOM, no clock.
 
-import {clock, date, format, grouped, joined, minutes, rowOf, unknown} from "./format.js";
+import {clock, format, grouped, joined, minutes, rowOf, unknown, when} from "./format.js";
 import {prescription} from "./plan.js";
 
 /**
@@ -97,19 +97,7 @@ function wholeWeight(kilograms, units) {
  */
 export const titleOf = (workout, units) => `${workout.name} · ${joined(totals(workout, units).hero.text)}`;
 
-/**
- * `Sat 21 Nov 2026, 06:15`, or with `6:15 am` where people write so.
- *
- * @param {number} time Unix seconds @param {string | undefined} zone the workout's @param {string} [locale]
- */
-export function when(time, zone, locale) {
-  const text = date(time, zone);
-  const is12 = new Intl.DateTimeFormat(locale, {hour: "numeric"}).resolvedOptions().hour12;
-  if (!is12) return text;
-  const [day, at] = text.split(", ");
-  const [hour, minute] = at.split(":");
-  return `${day}, ${Number(hour) % 12 || 12}:${minute} ${Number(hour) < 12 ? "am" : "pm"}`;
-}
+export {when};
 
 // MARK: Tables
 
