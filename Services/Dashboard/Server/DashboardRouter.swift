@@ -11,7 +11,7 @@ import Workouts
 struct DashboardRouter: Sendable {
     /// Pages by path; `:` begins a level that a page's module reads.
     private static let pages = [
-        "/": "home", "live/:user/:session": "live", "workout/:user/:session": "workout",
+        "/": "home", "history": "history", "live/:user/:session": "live", "workout/:user/:session": "workout",
         "virtual-runs": "runs", "virtual-runs/:run": "run", "plans": "plans", "plans/:plan": "plan",
         "operator": "operator", "login": "login",
     ]

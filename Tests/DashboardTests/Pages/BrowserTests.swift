@@ -16,7 +16,8 @@ struct BrowserTests {
     private static let scripts = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../browser")
 
     @Test(arguments: [
-        "faults", "focus", "gloves", "history", "home", "keyboard", "late", "map", "operator_page", "pages", "partitions",
+        "faults", "focus", "gloves", "history", "home", "keyboard", "late", "map", "operator_page", "pages",
+        "partitions",
         "plans", "returning", "runs", "stream", "tiles", "workout",
     ])
     func `a browser finds no fault`(script: String) async throws {

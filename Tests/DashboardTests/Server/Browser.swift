@@ -36,7 +36,7 @@ struct Site {
         webFolder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: webFolder.file("pages"), withIntermediateDirectories: true)
         for name in [
-            "home", "live", "workout", "runs", "run", "plans", "plan", "operator", "login", "missing",
+            "home", "history", "live", "workout", "runs", "run", "plans", "plan", "operator", "login", "missing",
         ] {
             try webFolder.write("<title>\(name)", to: "pages/\(name).html")
         }

@@ -13,7 +13,7 @@ struct RouteTests {
         "GET /": (200, 200), "GET /live/{user}/{session}": (200, 200), "GET /plans": (200, 200),
         "GET /plans/{plan}": (200, 200), "GET /virtual-runs": (200, 200), "GET /virtual-runs/{run}": (200, 200),
         "GET /operator": (200, 200), "GET /login": (200, 200),
-        "GET /workout/{user}/{session}": (200, 200),
+        "GET /workout/{user}/{session}": (200, 200), "GET /history": (200, 200),
         // One of an unknown version, and no handshake.
         "GET /assets/**": (404, 404), "GET /mqtt": (403, 403),
         "GET /me": (401, 200), "POST /login": (401, 401), "POST /logout": (204, 204),
