@@ -119,6 +119,21 @@ def until(page, function, argument=None):
         page.wait_for_timeout(50)
 
 
+def press_tab_to(page, faults, label, back=False):
+    """Presses Tab until the focused element has this text or label; it must be visible and have an outline."""
+    for _ in range(90):
+        page.keyboard.press("Shift+Tab" if back else "Tab")
+        found = page.evaluate("""() => {
+            const e = document.activeElement;
+            const label = e.getAttribute('aria-label') || e.labels?.[0]?.innerText || e.innerText || '';
+            return { label: label.trim(), outline: getComputedStyle(e).outlineStyle, width: e.getBoundingClientRect().width };
+        }""")
+        if found["label"] == label:
+            faults.expect(found["outline"] != "none" and found["width"] > 0, f"{label}: the focus is not visible")
+            return
+    raise SystemExit(f"the Tab key does not reach {label}")
+
+
 def screenshot(page, name):
     folder = os.environ.get("SCREENSHOTS")
     if folder:

@@ -8,22 +8,24 @@ import subprocess
 from world import World, free_port
 
 EXECUTABLES = pathlib.Path(os.environ["DASHBOARD"]).resolve().parent
-SERVICES = ["session-engine", "metrics-aggregator", "route-builder", "virtual-run"]
 
 
 class System(World):
-    """A world in which nothing is played."""
+    """A world in which nothing is played. `running` are its services by name."""
+
+    def __init__(self, *services):
+        self.services, self.running, self.devices = services, {}, []
+        super().__init__()
 
     def start_broker(self):
-        self.passwords |= {f"_{name}": secrets.token_hex(8) for name in SERVICES}
+        self.passwords |= {f"_{name}": secrets.token_hex(8) for name in self.services}
         super().start_broker()
 
     def start_dashboard(self, settings):
-        self.devices = []
-        for name in SERVICES:
+        for name in self.services:
             port = free_port()
             arguments = ["--store-url", f"sqlite:{self.folder}/{name}.sqlite", "--http-port", port]
-            self.run([EXECUTABLES / name, *arguments], port, self.environment(f"_{name}"))
+            self.running[name] = self.run([EXECUTABLES / name, *arguments], port, self.environment(f"_{name}"))
         super().start_dashboard(settings)
 
     def renew(self):
@@ -50,6 +52,12 @@ class System(World):
             )
         self.devices.append(device)
         return device
+
+    def pacebus(self, user, *arguments):
+        """The output of a command on another device of the user."""
+        environment = {**os.environ, **self.environment(user)}
+        command = [EXECUTABLES / "pacebus", *arguments]
+        return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def __exit__(self, failed, *_):
         for device in self.devices:

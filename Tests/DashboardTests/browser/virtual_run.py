@@ -8,6 +8,7 @@ import signal
 from browser import DESKTOP, PHONE, Faults, chromium, screenshot
 from system import System
 
+SERVICES = ["session-engine", "metrics-aggregator", "route-builder", "virtual-run"]
 PEOPLE = ["anna", "ben"]
 
 
@@ -150,7 +151,7 @@ def end(system, pages, faults):
     anna.locator("#results tr").nth(1).wait_for(timeout=60_000)
 
 
-with System() as system, chromium() as browser:
+with System(*SERVICES) as system, chromium() as browser:
     faults = Faults(system)
     pages = open_all(system, browser, faults)
     play(system, pages, faults)

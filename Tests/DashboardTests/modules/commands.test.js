@@ -101,6 +101,7 @@ test("a refusal stays until it is dismissed, over a reload and in other tabs, or
   bus.answer({ok: false, error: {code: "x", message: "Not now"}});
   assert.deepEqual(outcomes, [["pause", session, "refused"]]);
   assert.equal(presses.refused(session)?.refusal, "Not now");
+  assert.equal(presses.refused(session)?.code, "x");
   presses = open();
   assert.equal(presses.refused(session)?.refusal, "Not now");
   presses.press(command, "resume");

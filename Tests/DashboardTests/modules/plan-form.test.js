@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {readFileSync, readdirSync} from "node:fs";
 import {test} from "node:test";
 
-import {edit, fileName, formOf, itemSummary, newForm, problemOf, read, readJSON, rowCount, rowWords, summaryOf, write} from "../../../Services/Dashboard/Web/modules/plan-form.js";
+import {edit, fileName, formOf, isSame, itemSummary, newForm, problemOf, read, readJSON, rowCount, rowWords, summaryOf, write} from "../../../Services/Dashboard/Web/modules/plan-form.js";
 import {readTime, readWeight, readWhole, timeText, weightText} from "../../../Services/Dashboard/Web/modules/plan-text.js";
 
 const folder = new URL("../../../Services/Pacebus/Plans/", import.meta.url);
@@ -61,6 +61,19 @@ test("a form of a definition reads as the same definition, in both units", () =>
   }
 });
 
+test("the engine's order of keys makes no other definition", () => {
+  const set = {repetitions: 8, weight: 60, time: 5, rest: 90};
+  const definition = {name: "a", sections: [{items: [{id: "x", name: "b", exercise: "squat", sets: [set]}]}]};
+  const written = JSON.parse(
+    `{"name":"a","sections":[{"items":[{"exercise":"squat","id":"x","name":"b","sets":[{"repetitions":8,"rest":90,
+      "time":5,"weight":60}]}]}]}`);
+  assert.ok(isSame(definition, written));
+  written.sections[0].items[0].sets[0].rest = 91;
+  assert.ok(!isSame(definition, written));
+  assert.ok(!isSame(undefined, written));
+  assert.ok(!isSame({focus: ["a", "b"]}, {focus: ["b", "a"]}));
+});
+
 test("what cannot be read is named by its field, and the rest is kept", () => {
   const form = newForm();
   write(form, "s0i0x0.weight", "heavy");
@@ -84,7 +97,13 @@ test("an unknown field of a text is most likely a typing mistake", () => {
            /^sections\[0\]\.items\[0\]\.sets\[0\]\.reps: unknown field/
          ],
          ['{"sections":[{"items":[],"timer":{"kind":"emom"}}]}', /^sections\[0\]\.timer\.kind: unknown field/],
-         ['{"sections":{}}', /^sections: expected a list/]])
+         ['{"sections":{}}', /^sections: expected a list/],
+         ['{"sections":[{"items":[{}]}]}', /^sections\[0\]\.items\[0\]\.name: missing/],
+         ['{"sections":[{"items":[{"name":5}]}]}', /^sections\[0\]\.items\[0\]\.name: expected a text/],
+         ['{"sections":[],"focus":"strength"}', /^focus: expected a list/],
+         ['{"sections":[],"focus":[null]}', /^focus\[0\]: expected a text/],
+         ['{"sections":[],"timer":{"work":60}}', /^timer\.type: missing/],
+         ['{"sections":[],"timer":{"type":"amrap","cap":"60"}}', /^timer\.cap: expected a number/]])
     assert.match(readJSON(/** @type {string} */ (text)).problem ?? "", /** @type {RegExp} */ (problem));
 });
 

@@ -11,6 +11,7 @@ import {attempt, newID} from "./requests.js";
  * @property {number} at when it was pressed, in Unix seconds of the server
  * @property {Record<string, any>} fields the message on the bus
  * @property {string} [refusal] the service's message, until it is dismissed
+ * @property {string} [code] of the refusal
  *
  * @typedef {"done" | "refused"} Outcome
  */
@@ -172,7 +173,8 @@ export class Presses {
     const isDone = ok === true || press.fields.withdraws !== undefined;
     if (!isDone) {
       const others = this.#refused.filter(({key}) => key !== press.key);
-      this.#keep([...others, {...press, refusal: error?.message ?? "The service refused the press."}]);
+      const refusal = error?.message ?? "The service refused the press.";
+      this.#keep([...others, {...press, refusal, code: error?.code}]);
     }
     for (const listener of this.#onOutcome) listener(press, isDone ? "done" : "refused");
   }

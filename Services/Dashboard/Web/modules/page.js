@@ -135,10 +135,11 @@ for (const dialog of all("dialog")) {
   dialog.addEventListener("close", () => document.activeElement === document.body && leave(dialog));
 }
 
-// A menu closes on a press elsewhere and on Escape.
+// A menu closes on a press elsewhere and on Escape. What was pressed in it may be gone.
 document.addEventListener("click", (event) => {
+  const target = /** @type {Node} */ (event.target);
   for (const menu of all(".menu[open]")) {
-    if (!menu.contains(/** @type {Node} */ (event.target))) menu.removeAttribute("open");
+    if (target.isConnected && !menu.contains(target)) menu.removeAttribute("open");
   }
 });
 document.addEventListener("keydown", (event) => {

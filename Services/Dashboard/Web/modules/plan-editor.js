@@ -3,15 +3,16 @@
 import {activities} from "./activities.js";
 import {pendingText} from "./commands.js";
 import {activityOf} from "./definition.js";
-import {byID, make, setText, show} from "./dom.js";
+import {byID, enable, make, setText, show} from "./dom.js";
 import {date, metresPerYard} from "./format.js";
-import {bus, login, ownsWorkouts, presses, serverNow, settle, units} from "./page.js";
-import {categories, clockFields, clocks, edit, fileName, formOf, itemSummary, newForm, problemOf, read, readJSON, rowCount, rowLimit, rowWords, summaryOf, titleOf, write} from "./plan-form.js";
+import {bus, login, ownsWorkouts, presses, serverNow, settle, units, whenUnitsChange} from "./page.js";
+import {categories, clockFields, clocks, edit, fileName, formOf, isSame, itemSummary, newForm, problemOf, read, readJSON, rowCount, rowLimit, rowWords, summaryOf, titleOf, write} from "./plan-form.js";
 import {newID} from "./requests.js";
 import {sessionTopic, userTopic} from "./topics.js";
 
 /** @typedef {import("./plan-form.js").Form} Form */
 /** @typedef {import("./plan-form.js").Problem} Problem */
+/** @typedef {import("./commands.js").Press} Press */
 /** @typedef {{ plan: string, savedAt: number, definition: any }} Plan */
 
 const id = (location.pathname.split("/")[2] ?? "").toLowerCase();
@@ -37,6 +38,9 @@ let isLeaving = false;
 /** What the last save or start was about, while it has no answer. */
 /** @type {{ definition?: any, session?: string, isDeletion?: boolean } | undefined} */
 let sent;
+/** What an earlier page of this plan sent: it has no answer, or was refused. */
+/** @type {Press | undefined} */
+let kept;
 /** @type {string | null} */
 let current = null;
 /** Rows whose details are open. */
@@ -44,6 +48,9 @@ let current = null;
 const open = new Set();
 
 if (ownsWorkouts) {
+  kept = presses.pending(id) ?? presses.refused(id);
+  if (kept && kept.refusal === undefined)
+    sent = {definition: kept.fields.definition, isDeletion: kept.type === "deletePlan"};
   bus.subscribe(userTopic(login, "plans"), {
     onMessage: (_, plans) => see((plans?.plans ?? []).find((/** @type {Plan} */ {plan}) => plan.toLowerCase() === id)),
     onReady() {
@@ -70,18 +77,17 @@ function miss(text) {
 function see(next) {
   const before = saved;
   saved = next;
-  if (!hasForm && (next || isNew)) {
-    begin(next);
+  if (!hasForm) {
+    if (kept && (next || kept.type === "savePlan")) restore(kept);
+    else if (next || isNew) begin(next);
+    else miss("This plan does not exist. It may have been deleted elsewhere.");
     if (location.search === "?new=import") byID("json-box").setAttribute("open", "");
-  } else if (!hasForm) {
-    miss("This plan does not exist. It may have been deleted elsewhere.");
-  } else if (next &&
-    JSON.stringify(next.definition) ===
-      JSON.stringify(sent?.definition ?? (isChanged ? undefined : before?.definition))) {
-    base = next;
-    drawHead();
-  } else if (!isChanged && !sent && next) begin(next);
-  else drawHead();
+    return;
+  }
+  if (next && isSame(next.definition, sent?.definition ?? (isChanged ? undefined : before?.definition))) base = next;
+  else if (next && !isChanged && !sent) return begin(next);
+  drawHead();
+  if (before && !next && !sent?.isDeletion) changedElsewhere(false);
 }
 
 /** @param {Plan | undefined} plan */
@@ -92,6 +98,20 @@ function begin(plan) {
   show(byID("missing"), false);
   take(plan?.definition);
   setChanged(false);
+}
+
+/** @param {Press} press */
+function restore(press) {
+  begin(saved);
+  const {definition, base: {savedAt}} = press.fields;
+  if (definition) {
+    if (!saved || !isSame(saved.definition, definition))
+      base = savedAt === undefined ? undefined : {plan: id, savedAt, definition};
+    take(definition);
+    setChanged(true);
+  }
+  if (press.refusal !== undefined) refuse(press);
+  drawPress();
 }
 
 /** @param {any} definition */
@@ -118,7 +138,8 @@ addEventListener("beforeunload", (event) => {
 // MARK: Drawing
 
 function drawHead() {
-  const title = saved ? titleOf(saved.definition) : "New plan";
+  const shown = saved ?? base;
+  const title = shown ? titleOf(shown.definition) : "New plan";
   setText(byID("title"), title);
   document.title = title;
   setText(byID("summary"), saved ? `${summaryOf(saved.definition)} · Saved ${date(saved.savedAt, zone)}` : "");
@@ -127,11 +148,26 @@ function drawHead() {
   drawStart();
 }
 
+/** The field that has the focus keeps it. */
 function drawRows() {
   const place = scrollY;
-  byID("rows").replaceChildren(...(form ? rows(form) : []));
+  const box = byID("rows");
+  const focused = box.contains(document.activeElement) ? document.activeElement?.id : "";
+  box.replaceChildren(...(form ? rows(form) : []));
+  drawHint();
   scrollTo(0, place);
+  if (focused) document.getElementById(focused)?.focus({preventScroll: true});
 }
+
+function drawHint() {
+  setText(document.getElementById("units-hint"),
+    "Loads such as 60 or 62.5 kg or 135 lb; a number alone counts in " +
+      `${units() === "imperial" ? "lb" : "kg"}. Times such as 90 (seconds), 1:30 or 5 min.`);
+}
+whenUnitsChange(() => {
+  drawHint();
+  drawStart();
+});
 
 /** @param {string} field */
 const problem = (field) => problems.find((each) => each.field === field)?.text;
@@ -192,7 +228,7 @@ function clockFieldsOf(field, clock, label, none) {
 
 /** @param {string} field */
 const error = (field) =>
-  (problem(field) ? [make("p", {className: "field-error", id: field}, problem(field) ?? "")] : []);
+  (problem(field) ? [make("p", {className: "field-error", id: field, tabIndex: -1}, problem(field) ?? "")] : []);
 
 /** @param {Form} form */
 function rows(form) {
@@ -212,9 +248,7 @@ function rows(form) {
         textField("focus", "Focus", form.focus, {placeholder: "strength, conditioning"}),
         textField("equipment", "Equipment", form.equipment, {placeholder: "barbell, rower"})),
       clockFieldsOf("timer", form.timer, "Clock of the workout", "Stopwatch"),
-      make("p", {className: "hint"},
-        "Loads such as 60 or 62.5 kg or 135 lb; a number alone counts in " +
-          `${units() === "imperial" ? "lb" : "kg"}. Times such as 90 (seconds), 1:30 or 5 min.`)),
+      make("p", {className: "hint", id: "units-hint"})),
     ...error("sections"), make("ol", {className: "plan-sections"}, ...sections),
     action("Add a section", "add", "", "s", {className: "add"})
   ];
@@ -299,9 +333,7 @@ element.addEventListener("input", (event) => {
 // Another kind of clock has other fields.
 element.addEventListener("change", (event) => {
   const {name} = /** @type {HTMLSelectElement} */ (event.target);
-  if (!name.endsWith(".type")) return;
-  drawRows();
-  document.getElementById(name)?.focus({preventScroll: true});
+  if (name.endsWith(".type")) drawRows();
 });
 
 /** @typedef {{ text: string, detail?: string, style?: string, problems?: Problem[], nodes?: Node[], isQuiet?: boolean }} Notice */
@@ -322,7 +354,9 @@ function say(notice) {
     const link = make("a", {className: "problem", href: `#${field}`}, `${label || "The plan"}: ${text}`);
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      document.getElementById(field)?.focus();
+      const target = document.getElementById(field);
+      target?.closest("details")?.setAttribute("open", "");
+      target?.focus();
     });
     return link;
   });
@@ -390,28 +424,34 @@ function remove(over) {
   say(undefined);
 }
 
-/** @param {import("./commands.js").Press} press @param {import("./commands.js").Outcome} outcome */
-function answered({key, type}, outcome) {
+/** @param {Press} press @param {import("./commands.js").Outcome} outcome */
+function answered({key, type, fields}, outcome) {
   if (key === sent?.session && outcome === "done") return leave(`/live/${login}/${key}`);
   if (key === sent?.session) return refusedStart(key);
-  if (key !== id) return;
-  const refused = presses.refused(id);
-  const [definition, isDeletion] = [sent?.definition, type === "deletePlan"];
+  const isDeletion = type === "deletePlan";
+  // Another tab's press is seen in the plan alone: what is typed here is not saved.
+  if (key !== id || !(isDeletion ? sent?.isDeletion : isSame(fields.definition, sent?.definition))) return;
   sent = undefined;
-  if (outcome === "done") {
-    if (isDeletion) return leave("/plans?deleted");
-    const {definition: now} = readPage();
-    setChanged(definition !== undefined && JSON.stringify(now) !== JSON.stringify(definition));
-    if (location.search) history.replaceState(null, "", location.pathname);
-    return say({text: "Saved.", style: "done", isQuiet: true});
+  if (isDeletion && outcome === "done") return leave("/plans?deleted");
+  if (!hasForm) {
+    kept = presses.refused(id);
+    return;
   }
+  if (outcome === "refused") return refuse(/** @type {Press} */ (presses.refused(id)));
+  setChanged(!isSame(readPage().definition, fields.definition));
+  if (location.search) history.replaceState(null, "", location.pathname);
+  say({text: "Saved.", style: "done", isQuiet: true});
+}
+
+/** @param {Press} press */
+function refuse({type, refusal = "", code}) {
   presses.dismiss(id);
-  const text = refused?.refusal ?? "";
-  if (text.startsWith("the plan was saved or deleted elsewhere")) return changedElsewhere(isDeletion);
-  if (isDeletion && text.includes("not found")) return leave("/plans?deleted");
-  const found = problemOf(text);
+  const isDeletion = type === "deletePlan";
+  if (code === "plan_changed") return changedElsewhere(isDeletion);
+  if (isDeletion && code === "plan_not_found") return leave("/plans?deleted");
+  const found = problemOf(refusal);
   if (found && form) complain([found]);
-  else say({text: `Not ${isDeletion ? "deleted" : "saved"}: ${text}.`, style: "error"});
+  else say({text: `Not ${isDeletion ? "deleted" : "saved"}: ${refusal}.`, style: "error"});
 }
 
 /** @param {string} path */
@@ -449,12 +489,13 @@ function changedElsewhere(isDeletion) {
 /** The line about a change without an answer. */
 function drawPress() {
   const pending = presses.pending(id) ?? (sent?.session ? presses.pending(sent.session) : undefined);
-  for (const name of ["save", "start", "delete"]) input(name).disabled = pending !== undefined;
-  if (!pending) {
-    if (byID("notice").classList.contains("pending")) say(undefined);
-    return;
-  }
-  say({text: pendingText(pending, serverNow(), bus.state === "open"), style: "pending", isQuiet: true});
+  for (const name of ["save", "start", "delete"]) enable(byID(name), pending === undefined);
+  const box = byID("notice");
+  const isShown = box.classList.contains("pending") && !box.hidden;
+  if (!pending) return isShown ? say(undefined) : undefined;
+  const text = pendingText(pending, serverNow(), bus.state === "open");
+  // A screen reader would read it again each second.
+  if (!isShown || box.querySelector("strong")?.textContent !== text) say({text, style: "pending", isQuiet: true});
 }
 
 // MARK: JSON
@@ -534,15 +575,14 @@ function start(replaces) {
 
 /** @param {string} session */
 function refusedStart(session) {
-  const text = presses.refused(session)?.refusal ?? "";
+  const {refusal = "", code} = presses.refused(session) ?? {};
   presses.dismiss(session);
   sent = undefined;
-  if (!current) return say({text: `Not started: ${text}.`, style: "error"});
+  if (code !== "session_in_progress") return say({text: `Not started: ${refusal}.`, style: "error"});
+  const resume = make("a", {className: "button", href: current ? `/live/${login}/${current.toLowerCase()}` : "/"});
+  resume.textContent = "Resume it";
   say({
     text: "This will discard your current workout. Continue?",
-    nodes: [
-      make("a", {className: "button", href: `/live/${login}/${current.toLowerCase()}`}, "Resume it"),
-      button("Discard it and start", "danger", () => start(true))
-    ]
+    nodes: [resume, button("Discard it and start", "danger", () => start(true))]
   });
 }

@@ -106,6 +106,20 @@ export function formOf(definition, units) {
   };
 }
 
+/**
+ * Whether two definitions are the same; the engine writes its keys in another order.
+ *
+ * @param {any} one @param {any} other
+ */
+export function isSame(one, other) {
+  const [text, otherText] =
+    [one, other].map((definition) => JSON.stringify(definition,
+                       (_, value) => Object.prototype.toString.call(value) === "[object Object]"
+                         ? Object.fromEntries(Object.keys(value).sort().map((key) => [key, value[key]]))
+                         : value));
+  return text === otherText;
+}
+
 /** @param {{ sections: { items: { sets?: any[], alternatives?: { sets?: any[] }[] }[] }[] }} plan a form or a definition */
 export const rowCount = ({sections}) => sections.reduce(
   (count, {items}) => items.reduce(
@@ -187,14 +201,26 @@ export function read(form, units) {
   return {definition: JSON.parse(JSON.stringify(definition)), problems};
 }
 
-/** The fields of each part of a definition. */
+/**
+ * The fields of each part of a definition and what they are: a `list` is one of the part of that name.
+ *
+ * @type {Record<string, Record<string, string>>}
+ */
 const known = {
-  definition: ["name", "focus", "equipment", "timer", "sections"],
-  sections: ["name", "timer", "items"],
-  items: ["id", "name", "exercise", "sets", "alternatives"],
-  alternatives: ["name", "exercise", "sets"],
-  sets: ["repetitions", "weight", "time", "rest"],
-  timer: ["type", "work", "rest", "rounds", "cap"]
+  definition: {name: "text", focus: "texts", equipment: "texts", timer: "timer", sections: "list"},
+  sections: {name: "text", timer: "timer", items: "list"},
+  items: {id: "text", name: "text", exercise: "text", sets: "list", alternatives: "list"},
+  alternatives: {name: "text", exercise: "text", sets: "list"},
+  sets: {repetitions: "number", weight: "number", time: "number", rest: "number"},
+  timer: {type: "text", work: "number", rest: "number", rounds: "number", cap: "number"}
+};
+/** The fields that a part must have. */
+const needed = {
+  definition: "sections",
+  sections: "items",
+  items: "name",
+  alternatives: "name",
+  timer: "type"
 };
 
 /**
@@ -209,26 +235,31 @@ export function readJSON(text) {
   } catch (error) {
     return {problem: `this is not JSON: ${/** @type {Error} */ (error).message}`};
   }
-  /** @param {any} value @param {keyof typeof known} part @param {string} path @returns {string | undefined} */
+  /** @param {any} value @param {string} part @param {string} path @returns {string | undefined} */
   const flaw = (value, part, path) => {
     if (typeof value !== "object" || value === null || Array.isArray(value))
       return `${path || "the plan"}: expected an object`;
+    const inside = path ? `${path}.` : "";
     for (const [name, inner] of Object.entries(value)) {
-      const place = path ? `${path}.${name}` : name;
-      if (!known[part].includes(name)) return `${place}: unknown field`;
-      if (name === "timer") {
-        const found = flaw(inner, "timer", place);
-        if (found) return found;
-      }
-      if (!["sections", "items", "alternatives", "sets"].includes(name)) continue;
-      if (!Array.isArray(inner)) return `${place}: expected a list`;
-      for (const [index, each] of inner.entries()) {
-        const found = flaw(each, /** @type {any} */ (name), `${place}[${index}]`);
-        if (found) return found;
-      }
+      const kind = known[part][name];
+      const found = kind ? flawOf(inner, kind, name, inside + name) : `${inside}${name}: unknown field`;
+      if (found) return found;
     }
-    const list = {definition: "sections", sections: "items"}[/** @type {string} */ (part)];
-    return list && value[list] === undefined ? `${path ? `${path}.` : ""}${list}: missing` : undefined;
+    const field = /** @type {Record<string, string>} */ (needed)[part];
+    return field && value[field] === undefined ? `${inside}${field}: missing` : undefined;
+  };
+  /** @param {any} value @param {string} kind @param {string} name @param {string} path @returns {string | undefined} */
+  const flawOf = (value, kind, name, path) => {
+    if (kind === "timer") return flaw(value, "timer", path);
+    if (kind === "text") return typeof value === "string" ? undefined : `${path}: expected a text`;
+    if (kind === "number") return typeof value === "number" ? undefined : `${path}: expected a number`;
+    if (!Array.isArray(value)) return `${path}: expected a list`;
+    for (const [index, each] of value.entries()) {
+      const place = `${path}[${index}]`;
+      const found = kind === "list" ? flaw(each, name, place) : flawOf(each, "text", name, place);
+      if (found) return found;
+    }
+    return undefined;
   };
   const problem = flaw(definition, "definition", "");
   return problem ? {problem} : {definition};
