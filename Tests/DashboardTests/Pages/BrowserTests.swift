@@ -15,12 +15,7 @@ private let canRun =
 struct BrowserTests {
     private static let scripts = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../browser")
 
-    @Test(arguments: [
-        "faults", "focus", "gloves", "history", "home", "keyboard", "late", "map", "operator_page", "pages",
-        "partitions",
-        "plans", "returning", "runs", "stream", "tiles", "workout",
-    ])
-    func `a browser finds no fault`(script: String) async throws {
+    fileprivate static func run(_ script: String) async throws {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let dashboard = URL(filePath: tests).deletingLastPathComponent().appending(path: "dashboard").path
         let folder = try TemporaryFolder()
@@ -30,4 +25,18 @@ struct BrowserTests {
                 Self.scripts.appending(path: "\(script).py").path,
             ], log: folder.file("log"))
     }
+
+    @Test(arguments: ["gloves", "home", "late", "map", "pages", "returning", "runs", "tiles"])
+    func `a browser finds no fault`(script: String) async throws { try await Self.run(script) }
+}
+
+/// Others, at the same time: two browsers use two cores.
+@Suite(
+    .enabled(if: canRun, "needs WEB_FOLDER, Chromium, and PYTHON with playwright and axe"), .serialized
+)
+struct MoreBrowserTests {
+    @Test(arguments: [
+        "faults", "focus", "history", "keyboard", "operator_page", "partitions", "plans", "stream", "workout",
+    ])
+    func `a browser finds no fault`(script: String) async throws { try await BrowserTests.run(script) }
 }

@@ -7,7 +7,7 @@ import {findWorkout, history} from "./history.js";
 import {busOf, dialog, isSettled, login, ownsWorkouts, reader, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
 import {newID} from "./requests.js";
 import {isOlder, sessionTopic, userTopic} from "./topics.js";
-import {bestStretch, distanceAt, lapStretches, lastMovement, momentAt, splitStretches, valueAt} from "./workout-data.js";
+import {bestStretch, distanceAt, lapStretches, splitStretches, valueAt} from "./workout-data.js";
 import {bestsTable, exercises, exportText, lapsTable, outsideText, roundsTable, sourceLines, splitsTable, titleOf, totals, when, zoneLimits, zonesTable} from "./workout-view.js";
 
 /** @typedef {import("./workout-data.js").Details} Details */
@@ -31,12 +31,10 @@ show(byID("tile-attribution"), reader.tiles !== undefined);
 let workout;
 /** @type {any} */
 let state;
-/** @type {any} of the user, and that of the session, which has its edit */
+/** @type {any} of the user, and that of the session */
 let profile;
 /** @type {any} */
 let sessionProfile;
-/** @type {any} the entry of the history */
-let overview;
 /** @type {any[] | undefined} the history before this workout */
 let earlier;
 /** @type {Map<string, any>} by target */
@@ -106,7 +104,6 @@ function takeRecord(record) {
 /** The totals of a workout whose topics the broker has no more; the owners bring the record again when asked. */
 async function findPast() {
   const found = await findWorkout(user, session).catch(() => undefined);
-  overview = found;
   if (workout) return drawSoon();
   workout = found && {splits: [], laps: [], ...found};
   isMissing = found === undefined;
@@ -124,7 +121,6 @@ async function findEarlier() {
   try {
     for await (const each of history(user, 100)) {
       found.push(each);
-      if (each.session.toLowerCase() === session) overview = each;
       if (found.length >= 1000) break;
     }
     earlier = found;
@@ -303,7 +299,7 @@ function drawMissing() {
   setText(byID("name"), heading);
   setText(byID("date"), text);
   document.title = heading;
-  for (const name of ["edit", "top", "body"]) show(document.getElementById(name), false);
+  for (const name of ["top", "body"]) show(document.getElementById(name), false);
   const hasLive = state !== undefined && !["deleted", "completed"].includes(state.status);
   setList(byID("notices"), hasLive ? ["live"] : [],
     () => make("li", {}, make("a", {className: "button", href: `/live/${user}/${session}`}, "Show it live")));
@@ -320,18 +316,12 @@ function drawHead() {
   ];
   setText(byID("date"), parts.filter(Boolean).join(" · "));
   document.title = titleOf(workout, units());
-  const {edit = {}} = sessionProfile ?? {};
-  const {note = overview?.note, exertion = overview?.exertion} = edit;
   if (isOwner) {
-    setText(byID("note"), [exertion ? `Exertion ${exertion} of 10.` : "", note ?? ""].filter(Boolean).join("\n"));
-    show(byID("note-part"), Boolean(note || exertion));
-    show(byID("edit"), Boolean(workout.segments) && !incomplete);
     show(byID("end-part"), true);
   }
   /** @type {string[]} */
   const notices = [];
   if (incomplete) notices.push("Incomplete: still waiting for devices. The totals will grow when the rest arrives.");
-  if (workout.edited) notices.push("Edited: trimmed, or of another activity or place than recorded.");
   setList(byID("notices"), notices, (text) => make("li", {className: "notice"}, make("span", {}, text)));
 }
 
@@ -810,7 +800,7 @@ function step(t) {
   moveCursor(at);
 }
 
-// MARK: Delete and edit
+// MARK: Delete
 
 /** @type {(text: string, isRefused?: boolean) => void} */
 const say = (text, isRefused = false) => drawLine(byID("press"), text, isRefused, () => say(""));
@@ -830,25 +820,6 @@ if (isOwner) {
     } catch (error) {
       say(/** @type {Error} */ (error).message, true);
     }
-  });
-  byID("edit").addEventListener("click", async () => {
-    const {openEdit, sendEdit} = await import("./workout-edit.js");
-    const last = details && lastMovement(details);
-    openEdit({
-      workout,
-      profile: sessionProfile,
-      lastMovement: last === undefined ? undefined : momentAt(workout.segments, last),
-      async onSent(fields) {
-        say("Saving…");
-        try {
-          await sendEdit(session, fields);
-          say("");
-          announce("Saved");
-        } catch (error) {
-          say(/** @type {Error} */ (error).message, true);
-        }
-      }
-    });
   });
 }
 
