@@ -221,7 +221,7 @@ struct SessionEngineLoop {
     ) {
         switch request {
         case .success(let request):
-            if request.action.isOfHistory, !requests[user, default: Self.requestLimit].take(now) {
+            if case .workouts = request.action, !requests[user, default: Self.requestLimit].take(now) {
                 context.limits.reached(UserLimit.requests.name, by: user, at: now)
                 return outbox.add([machine.refuse(request, user, UserLimit.requests.refusal(after: 5), now)])
             }
@@ -299,15 +299,5 @@ struct SessionEngineLoop {
     private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
         metrics.rejected(rejection.reason)
         outbox.reject(message, rejection, at: now)
-    }
-}
-
-extension UserRequest.Action {
-    /// Whether it reads the history.
-    fileprivate var isOfHistory: Bool {
-        switch self {
-        case .workouts, .workoutChanges: true
-        case .setProfile, .savePlan, .deletePlan, .deleteWorkout, .deleteEverything: false
-        }
     }
 }

@@ -256,7 +256,7 @@ struct RestingTests {
                 let reply = try #require(page.replies.first)
                 #expect(reply.workouts?.count ?? 0 <= limit, "seed \(random.seed)")
                 found += reply.workouts ?? []
-                place = reply.next?.place
+                place = reply.next
             } while place != nil && found.count < 300
             #expect(found == sorted, "seed \(random.seed)")
         }

@@ -28,12 +28,8 @@ enum SessionEngineAction: Hashable {
     case expire(SessionKey, isDeleted: Bool)
     /// Removes an entry of ``SessionRecord/due`` that has been handled.
     case settle(SessionKey, String)
-    /// Writes the line of a finished workout in the user's history, and its latest change.
+    /// Writes the line of a finished workout in the user's history.
     case list(SessionKey)
-    /// Writes the deletion of a workout among the user's changes.
-    case listDeleted(SessionKey)
-    /// Removes an older change of a workout, or a tombstone.
-    case unlistChange(SessionKey, Int64)
     case unlist(SessionKey, HistoryPlace)
     case unlistAll(User)
     case publishState(SessionKey)
@@ -62,8 +58,7 @@ extension SessionEngineAction: OwnedAction {
         switch self {
         case .save(let key), .saveReply(let key, _), .eraseReplies(let key), .unarchive(let key), .archive(let key),
             .erase(let key), .rest(let key), .expire(let key, _), .settle(let key, _), .list(let key),
-            .listDeleted(let key), .unlistChange(let key, _), .unlist(let key, _), .publishState(let key),
-            .publishSessionProfile(let key), .publishWorkout(let key),
+            .unlist(let key, _), .publishState(let key), .publishSessionProfile(let key), .publishWorkout(let key),
             .clear(let key), .announce(let key, _), .askCoach(let key, _):
             key.user.shard
         case .saveUser(let user), .saveQuota(let user), .eraseCorrupt(let user), .unlistAll(let user),
@@ -98,7 +93,6 @@ extension SessionEngineMachine: OwningMachine {
         case .eraseCorrupt(let user):
             let collections = [
                 SessionRecord.sessions, SessionRecord.history, SessionRecord.replies, SessionRecord.overviews,
-                SessionRecord.changes,
             ]
             return collections.map { .deleteFolder(SessionRecord.corrupt, "\($0.name)/\(user)") }
                 + [SessionRecord.users, SessionRecord.quotas].map {
@@ -127,29 +121,11 @@ extension SessionEngineMachine: OwningMachine {
             return isDeleted ? [replies, .delete(SessionRecord.history, key)] : [replies]
         case .settle(_, let due): return [.delete(SessionRecord.due, due)]
         case .list(let key):
-            guard let record = entries[key]?.record, let changed = record.changed,
-                let workout = record.workout.map({ WorkoutOverview($0, changed: changed) })
-            else { return [] }
-            return [
-                .put(SessionRecord.overviews, SessionRecord.overviewKey(key.user, workout.place), workout),
-                .put(
-                    SessionRecord.changes, SessionRecord.changeKey(key.user, changed), WorkoutChange.workout(workout)),
-            ]
-        case .listDeleted(let key):
-            guard let record = entries[key]?.record, record.workout == nil, let changed = record.changed else {
-                return []
-            }
-            return [
-                .put(
-                    SessionRecord.changes, SessionRecord.changeKey(key.user, changed),
-                    WorkoutChange.deleted(key.session, changed: changed))
-            ]
-        case .unlistChange(let key, let changed):
-            return [.delete(SessionRecord.changes, SessionRecord.changeKey(key.user, changed))]
+            guard let workout = entries[key]?.record.workout.map(WorkoutOverview.init) else { return [] }
+            return [.put(SessionRecord.overviews, SessionRecord.overviewKey(key.user, workout.place), workout)]
         case .unlist(let key, let place):
             return [.delete(SessionRecord.overviews, SessionRecord.overviewKey(key.user, place))]
-        case .unlistAll(let user):
-            return [.deleteFolder(SessionRecord.overviews, user), .deleteFolder(SessionRecord.changes, user)]
+        case .unlistAll(let user): return [.deleteFolder(SessionRecord.overviews, user)]
         case .erase(let key):
             var quota = quotas[key.user] ?? UserQuota()
             quota.erase()
@@ -220,7 +196,7 @@ extension SessionEngineMachine: OwningMachine {
             if entries[key]?.canRest == true { forget(key) }
             return []
         case .save, .saveReply, .saveUser, .saveQuota, .eraseReplies, .eraseCorrupt, .setAside, .unarchive, .list,
-            .listDeleted, .unlistChange, .unlist, .unlistAll, .settle, .listWorkouts, .limited:
+            .unlist, .unlistAll, .settle, .listWorkouts, .limited:
             return []
         }
     }
@@ -233,12 +209,12 @@ extension SessionEngineMachine: OwningMachine {
     }
 }
 
-/// A requested page of a user's history, or of its changes.
+/// A requested page of a user's history.
 struct HistoryPage: Hashable {
     /// The user or a viewer of the user, whose client reads the reply.
     let reader: User
     let envelope: Command.Envelope
-    let query: HistoryRequest
+    let query: HistoryQuery
 }
 
 /// A pending question to an external coach, and the commands that wait for the answer.

@@ -187,10 +187,7 @@ extension SessionEngineMachine {
         }
         switch request.action {
         case .workouts(let query):
-            return [.listWorkouts(user, HistoryPage(reader: user, envelope: request.envelope, query: .page(query)))]
-        case .workoutChanges(let cursor):
-            let page = HistoryPage(reader: user, envelope: request.envelope, query: .changes(after: cursor))
-            return [.listWorkouts(user, page)]
+            return [.listWorkouts(user, HistoryPage(reader: user, envelope: request.envelope, query: query))]
         case .setProfile(let profile):
             if let error = profile.validationError(year: now.wallClock.year) {
                 return [refuse(request, user, .invalidCommand(error), now)]
@@ -211,13 +208,10 @@ extension SessionEngineMachine {
 
     /// Applies the request of a viewer of a user.
     func answerViewerRequest(_ request: ViewerRequest, of user: User, from viewer: User) -> [SessionEngineAction] {
-        let envelope = Command.Envelope(id: request.id, client: request.client)
         switch request.action {
         case .workouts(let query):
-            return [.listWorkouts(user, HistoryPage(reader: viewer, envelope: envelope, query: .page(query)))]
-        case .workoutChanges(let cursor):
-            let page = HistoryPage(reader: viewer, envelope: envelope, query: .changes(after: cursor))
-            return [.listWorkouts(user, page)]
+            let envelope = Command.Envelope(id: request.id, client: request.client)
+            return [.listWorkouts(user, HistoryPage(reader: viewer, envelope: envelope, query: query))]
         case .chunks(let session): return publishWorkout(SessionKey(user, session))
         }
     }
@@ -246,7 +240,7 @@ extension SessionEngineMachine {
         let isPlan =
             switch request.action {
             case .savePlan, .deletePlan: true
-            case .setProfile, .workouts, .workoutChanges, .deleteWorkout, .deleteEverything: false
+            case .setProfile, .workouts, .deleteWorkout, .deleteEverything: false
             }
         // The revision that the request publishes.
         let revision = isPlan ? record.plans?.revision : record.profileTopic.revision

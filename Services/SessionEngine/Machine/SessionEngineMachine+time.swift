@@ -188,8 +188,7 @@ extension SessionEngineMachine {
         case .canceled(let reason, _): return delete(key, now, givenUp: reason)
         // The user keeps the highest revision, because the revision of `current` must exceed it.
         case .completed: return [.saveUser(key.user), .archive(key), .clear(key)]
-        case .deleted:
-            return forgetChange(entry.record) + [.saveUser(key.user), .erase(key), .clear(key)]
+        case .deleted: return [.saveUser(key.user), .erase(key), .clear(key)]
         case .saving: return []
         }
     }
@@ -215,47 +214,20 @@ extension SessionEngineMachine {
         entry.finishBy = nil
         entry.reviseBy = nil
         entry.record.workout = nil
-        let tombstone = bury(&entry, now)
         bump(&entry, now)
         store(entry, key, now)
-        return [listed].compactMap(\.self) + tombstone + [
+        return [listed].compactMap(\.self) + [
             .save(key), .eraseReplies(key), .publishState(key), .publishWorkout(key), .publishCurrent(key.user),
         ] + (hadProfile ? [.publishSessionProfile(key)] : [])
-    }
-
-    /// Stamps the deletion of a workout that readers know.
-    private mutating func bury(_ entry: inout Entry, _ now: Moment) -> [SessionEngineAction] {
-        let key = entry.record.session.key
-        guard let changed = entry.record.changed, changed > users[key.user]?.changes?.forgotten ?? 0 else {
-            entry.record.changed = nil
-            return []
-        }
-        return stamp(&entry, now) + [.listDeleted(key)]
-    }
-
-    /// Removes the tombstone of a deleted session that leaves the store. Older cursors are reset from now on.
-    mutating func forgetChange(_ record: SessionRecord) -> [SessionEngineAction] {
-        guard let changed = record.changed else { return [] }
-        let key = record.session.key
-        users[key.user]?.changes?.forget(changed)
-        return [.unlistChange(key, changed), .saveUser(key.user)]
-    }
-
-    /// Removes all changes of a user. Every reader drops its copy.
-    private mutating func forgetChanges(of user: User, _ now: Moment) {
-        guard var changes = users[user]?.changes else { return }
-        changes.forget(changes.stamp(now.wallClock))
-        users[user]?.changes = changes
     }
 
     /// Removes all data of a user: of the sessions in memory at once, of the others step by step.
     mutating func eraseEverything(of user: User, _ now: Moment) -> [SessionEngineAction] {
         let cutoff = max(currentRevision(user), now.wallClock.milliseconds)
-        forgetChanges(of: user, now)
         let deleted = sessions(of: user).flatMap { delete($0, now) }
         users[user, default: UserRecord()].erasing = cutoff
         users[user]?.erasedAt = now.wallClock
-        return [.unlistAll(user), .saveUser(user)] + deleted + set(Profile(), user, now) + set([], user, now)
+        return [.unlistAll(user)] + deleted + set(Profile(), user, now) + set([], user, now)
     }
 
     /// Whether a stored session is from before its user's data is to be removed.

@@ -321,7 +321,6 @@ extension SessionEngineMachine {
             record.session, metrics: record.report, route: record.route, weather: record.weather,
             isComplete: record.isComplete, revision: entry.workoutTopic.revise(now.wallClock))
         entry.record.publishedAt = now
-        actions += stamp(&entry, now)
         store(entry, key, now)
         if let old = record.workout.map({ WorkoutOverview($0).place }),
             old != entry.record.workout.map({ WorkoutOverview($0).place })
@@ -329,15 +328,5 @@ extension SessionEngineMachine {
             actions.append(.unlist(key, old))
         }
         return actions + [.list(key), .publishWorkout(key)]
-    }
-
-    /// Gives the workout's change the next number of the user, in the same commit as the change.
-    mutating func stamp(_ entry: inout Entry, _ now: Moment) -> [SessionEngineAction] {
-        let key = entry.record.session.key
-        let old = entry.record.changed
-        var changes = users[key.user]?.changes ?? ChangeLog()
-        entry.record.changed = changes.stamp(now.wallClock)
-        users[key.user, default: UserRecord()].changes = changes
-        return [.saveUser(key.user)] + (old.map { [.unlistChange(key, $0)] } ?? [])
     }
 }

@@ -33,9 +33,6 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var weather: Weather?
     /// The last published finished record.
     var workout: WorkoutRecord?
-    /// The number of the last change of the finished record or, of a deleted session, of its deletion; absent if readers do
-    /// not know the workout.
-    var changed: Int64?
     /// The time of the last revision of `state` or `workout` by the service's clock.
     var publishedAt: Moment
     /// The last announced phase of the plan's clock.
@@ -138,13 +135,11 @@ struct UserRecord: Codable, Equatable, Sendable {
     var erasing: Int64?
     /// When the user deleted everything, the last time.
     var erasedAt: Timestamp?
-    /// The changes of workouts; absent before the first.
-    var changes: ChangeLog?
 
     private enum CodingKeys: String, CodingKey {
         case profile
         case profileTopic = "revision"
-        case replies, plans, signedOut, erasing, erasedAt, changes
+        case replies, plans, signedOut, erasing, erasedAt
         case currentTopic = "current"
     }
 
@@ -169,8 +164,6 @@ extension SessionRecord {
     static let history = StoreCollection("history")
     /// ``overviewKey(_:_:)`` → the `WorkoutOverview` of each finished workout: a page of the history is a range of them.
     static let overviews = StoreCollection("overviews")
-    /// ``changeKey(_:_:)`` → the `WorkoutChange` of each finished or deleted workout: its latest one.
-    static let changes = StoreCollection("changes")
     /// ``dueKey(_:_:)`` → nothing: when the topics of a session in history are to be cleared.
     static let due = StoreCollection("due")
     /// `user` → the `UserQuota`.
@@ -184,7 +177,7 @@ extension SessionRecord {
 
     static let schema = StoreSchema(
         service: "session-engine",
-        steps: [[sessions, history, overviews, due, quotas, replies, users, corrupt], [changes]])
+        steps: [[sessions, history, overviews, due, quotas, replies, users, corrupt]])
 
     /// The session of a key in ``corrupt``; `nil` for a record of another kind.
     static func corruptSession(_ key: String) -> SessionKey? {
@@ -198,14 +191,6 @@ extension SessionRecord {
         "\(user)/\(text(place.at))/\(place.session)"
     }
 
-    /// In the order of the changes.
-    static func changeKey(_ user: User, _ changed: Int64) -> String { "\(user)/\(text(changed))" }
-
-    /// The number of a ``changeKey(_:_:)``.
-    static func changed(_ key: String) -> Int64? {
-        Int64(key.drop { $0 != "/" }.dropFirst(), radix: 16)
-    }
-
     /// The keys sort by time.
     static func dueKey(_ time: Timestamp, _ key: SessionKey) -> String { "\(text(time))/\(key)" }
 
@@ -213,10 +198,8 @@ extension SessionRecord {
     static func dueSession(_ key: String) -> SessionKey? { SessionKey(String(key.drop { $0 != "/" }.dropFirst())) }
 
     /// 16 hex digits, in the order of the times since 1970.
-    static func text(_ time: Timestamp) -> String { text(time.microseconds) }
-
-    private static func text(_ number: Int64) -> String {
-        let digits = String(max(0, number), radix: 16)
+    static func text(_ time: Timestamp) -> String {
+        let digits = String(max(0, time.microseconds), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

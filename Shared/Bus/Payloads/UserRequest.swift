@@ -6,10 +6,7 @@ package struct UserRequest: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         /// Replaces the profile.
         case setProfile(Profile)
-        /// A page of the history.
         case workouts(HistoryQuery)
-        /// The changes of workouts after a cursor; from 0 all workouts.
-        case workoutChanges(after: ChangeCursor)
         /// Saves a planned workout and replaces the one with the same id; with a base only that version.
         case savePlan(PlanID, WorkoutDefinition, base: SavedPlans.Version? = nil)
         case deletePlan(PlanID, base: SavedPlans.Version? = nil)
@@ -53,10 +50,7 @@ extension UserRequest: Codable {
             }
             action = .setProfile(profile)
         case "workouts":
-            switch try HistoryRequest(from: decoder) {
-            case .page(let query): action = .workouts(query)
-            case .changes(let cursor): action = .workoutChanges(after: cursor)
-            }
+            action = .workouts(try HistoryQuery(from: decoder))
         case "savePlan":
             let plan = try container.decode(PlanID.self, forKey: .plan)
             guard let definition = try WorkoutDefinition.checked(container, .definition) else {
@@ -87,9 +81,6 @@ extension UserRequest: Codable {
         case .workouts(let query):
             try container.encode("workouts", forKey: .type)
             try query.encode(to: encoder)
-        case .workoutChanges(let cursor):
-            try container.encode("workouts", forKey: .type)
-            try HistoryRequest.changes(after: cursor).encode(to: encoder)
         case .savePlan(let plan, let definition, let base):
             try container.encode("savePlan", forKey: .type)
             try container.encode(plan, forKey: .plan)

@@ -12,11 +12,8 @@ package struct WorkoutOverview: Codable, Hashable, Sendable {
     package let distance: Double?
     package let activeEnergy: Double?
     package let averageHeartRate: Double?
-    /// The number of the workout's last change among all changes of the user's workouts. It rises with every change.
-    package var changed: Int64?
 
-    package init(_ workout: WorkoutRecord, changed: Int64? = nil) {
-        self.changed = changed
+    package init(_ workout: WorkoutRecord) {
         session = workout.session
         name = workout.name
         activity = workout.activity

@@ -44,7 +44,6 @@ extension SeededRandom {
         let actions: [UserRequest.Action] = [
             .setProfile(profile()), .setProfile(Profile()),
             .workouts(HistoryQuery(before: maybe(place()), from: maybe(time()), to: maybe(time()), limit: limit)),
-            .workoutChanges(after: cursor()),
             .savePlan(identifier(), definition(), base: maybe(version())),
             .deletePlan(identifier(), base: maybe(version())), .deleteWorkout(identifier()),
             .deleteEverything,
@@ -54,15 +53,11 @@ extension SeededRandom {
 
     private mutating func version() -> SavedPlans.Version { SavedPlans.Version(savedAt: maybe(time())) }
 
-    private mutating func cursor() -> ChangeCursor {
-        Bool.random(using: &self) ? ChangeCursor(revision()) : ChangeCursor(revision(), since: revision())
-    }
-
     mutating func viewerRequests() -> [ViewerRequest] {
         let query = HistoryQuery(
             before: maybe(place()), from: maybe(time()), to: maybe(time()),
             limit: .random(in: 1...HistoryQuery.limit, using: &self))
-        return [.workouts(query), .workoutChanges(after: cursor()), .chunks(identifier())].map {
+        return [.workouts(query), .chunks(identifier())].map {
             ViewerRequest(id: identifier(), client: maybe(name()), action: $0)
         }
     }
@@ -74,21 +69,10 @@ extension SeededRandom {
         let pages = [0, 1, HistoryQuery.limit].map { count in
             var page = Reply(id: identifier(), revision: nil, now: time())
             page.workouts = (0..<count).map { WorkoutOverview(workouts[$0 % workouts.count]) }
-            page.next = maybe(.before(place()))
+            page.next = maybe(place())
             return page
         }
-        let changes = [0, 1, HistoryQuery.limit].map { count in
-            var page = Reply(id: identifier(), revision: nil, now: time())
-            page.changes = (0..<count).map { number in
-                guard Bool.random(using: &self) else { return .deleted(identifier(), changed: revision()) }
-                return .workout(WorkoutOverview(workouts[number % workouts.count], changed: revision()))
-            }
-            page.next = .changedAfter(cursor())
-            page.more = maybe(true)
-            page.reset = maybe(true)
-            return page
-        }
-        return plain + pages + changes
+        return plain + pages
     }
 
     /// A client's `start` that leaves the activity to its planned workout, and that workout.
