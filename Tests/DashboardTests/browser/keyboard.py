@@ -3,7 +3,7 @@
 import time
 
 import fixtures
-from browser import DESKTOP, Faults, chromium, until
+from browser import DESKTOP, Faults, chromium, press_tab_to, until
 from world import World
 
 world = World()
@@ -13,21 +13,6 @@ faults = Faults(world)
 def expect(condition, text):
     if not condition:
         faults.found.append(text)
-
-
-def tab_to(page, text):
-    """Presses Tab until the focused element has this text; it must be visible and have an outline."""
-    for _ in range(60):
-        page.keyboard.press("Tab")
-        found = page.evaluate("""() => {
-            const e = document.activeElement;
-            return { text: (e.innerText || e.getAttribute('aria-label') || '').trim(), outline: getComputedStyle(e).outlineStyle,
-                     width: e.getBoundingClientRect().width };
-        }""")
-        if found["text"] == text:
-            expect(found["outline"] != "none" and found["width"] > 0, f"{text}: the focus is not visible")
-            return
-    faults.found.append(f"the Tab key does not reach {text}")
 
 
 def last_press(kind, limit=10):
@@ -41,10 +26,10 @@ def last_press(kind, limit=10):
 
 
 def press_start(page):
-    tab_to(page, "Start new")
+    press_tab_to(page, faults, "Start new")
     page.keyboard.press("Enter")
     page.locator("#start-dialog[open]").wait_for()
-    tab_to(page, "Start")
+    press_tab_to(page, faults, "Start")
     page.keyboard.press("Enter")
     page.locator("#press", has_text="Starting…").wait_for()
 
@@ -61,7 +46,7 @@ with chromium() as browser:
     expect(page.get_by_role("button", name="Withdraw").count() == 0, "a start is withdrawn before it had time")
     page.locator("#press", has_text="session-engine does not answer. Your press is kept.").wait_for()
     faults.look(page, "withdraw")
-    tab_to(page, "Withdraw")
+    press_tab_to(page, faults, "Withdraw")
     page.keyboard.press("Enter")
     discard = last_press("discard")
     world.answer_newest(error={"code": "not_found", "message": "no such session"})
@@ -93,7 +78,7 @@ with chromium() as browser:
     page.locator("#toggle", has_text="Pause").wait_for()
     until(page, "() => !document.querySelector('#toggle').disabled")
     expect(page.locator("#end").is_disabled(), "End is enabled while the session is active")
-    tab_to(page, "Pause")
+    press_tab_to(page, faults, "Pause")
     page.keyboard.press("Enter")
     page.locator("#press", has_text="Pausing…").wait_for()
     pause = last_press("pause")
@@ -104,7 +89,7 @@ with chromium() as browser:
     page.locator("#toggle", has_text="Resume").wait_for()
     until(page, "() => !document.querySelector('#end').disabled")
     page.evaluate("document.activeElement.blur()")
-    tab_to(page, "End")
+    press_tab_to(page, faults, "End")
     page.keyboard.press("Enter")
     page.locator("#end-dialog[open]").wait_for()
     expect(page.evaluate("document.activeElement.textContent") == "Keep going", "the dialog does not focus Keep going")
@@ -112,7 +97,7 @@ with chromium() as browser:
     page.locator("#end-dialog").wait_for(state="hidden")
     expect(not world.sent("end"), "Escape ended the workout")
     page.keyboard.press("Enter")
-    tab_to(page, "End and save")
+    press_tab_to(page, faults, "End and save")
     page.keyboard.press("Enter")
     page.locator("#press", has_text="Ending…").wait_for()
     end = last_press("end")

@@ -7,7 +7,7 @@ import pathlib
 import re
 import time
 
-from browser import DESKTOP, PHONE, Faults, chromium, is_thorough, press_tab_to, screenshot, visit
+from browser import DESKTOP, PHONE, Faults, chromium, is_thorough, press_tab_to, screenshot, until, visit
 from system import System
 from world import ROOT
 
@@ -370,7 +370,7 @@ def as_json(system, browser, faults):
     for file in sorted(EXAMPLES.glob("*.json")):
         page.locator("#import").click()
         page.locator("#json-file").set_input_files(file)
-        page.wait_for_function("document.querySelector('#json').value !== ''")
+        until(page, "() => document.querySelector('#json').value !== ''")
         press(page, "Replace the form by this")
         notice(page, "Imported, not saved yet.")
         save(page)
