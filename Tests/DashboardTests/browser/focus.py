@@ -72,8 +72,7 @@ with chromium() as browser:
     reply(page, True)
     done = fixtures.state("anna", fixtures.now(), status="completed", segments=[[now - 60, now]], endedAt=now)
     world.publish([(fixtures.topic("anna", "state"), done)])
-    page.locator("#ended").wait_for()
-    expect_focus(page, "Outdoor Running", "the end of a workout")
+    page.wait_for_url("**/workout/**", wait_until="commit")
     page.context.close()
 
     # A long saving covers the page but for the bar, and can be left.
