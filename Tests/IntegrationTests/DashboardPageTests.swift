@@ -24,7 +24,6 @@ struct DashboardPageTests {
                 Outdoor Running
                 Pause
                 Paused
-                Finished and saved.
 
                 """)
     }

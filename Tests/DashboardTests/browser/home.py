@@ -181,7 +181,7 @@ def one(browser):
             page.locator("#latest tr").first.inner_text().startswith("Outdoor Running"),
             "the latest workout is not the first",
         )
-        expect(page.locator("#latest a[href^='/live/ben/']").count() == 5, "the latest workouts lead nowhere")
+        expect(page.locator("#latest a[href^='/workout/ben/']").count() == 5, "the latest workouts lead nowhere")
         for width in {device["viewport"]["width"], 320}:
             page.set_viewport_size({**device["viewport"], "width": width})
             labels = page.eval_on_selector_all("#week dt", "all => all.map(e => e.getBoundingClientRect().height)")
