@@ -63,8 +63,6 @@ let measure = "time";
 let span = "3 months";
 /** @type {number | undefined} the calendar's year, if one was chosen */
 let chosenYear;
-/** @type {string[] | undefined} sessions to compare, while they are chosen */
-let chosen;
 
 const zone = () => profileZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 const today = () => dayAt(serverNow(), zone());
@@ -78,8 +76,7 @@ async function open(name) {
   history?.close();
   history = undefined;
   user = name;
-  [filter, shown, chosen, chosenYear, failure] =
-    [{activity: "", year: "", text: ""}, pageSize, undefined, undefined, undefined];
+  [filter, shown, chosenYear, failure] = [{activity: "", year: "", text: ""}, pageSize, undefined, undefined];
   textField.value = "";
   setText(byID("title"), user === login ? "History" : `History of ${user}`);
   document.title = user === login ? "History" : `History of ${user}`;
@@ -101,8 +98,8 @@ async function update() {
     await mine.update();
     if (mine === history) failure = undefined;
     updatedAt = performance.now();
-  } catch (error) {
-    if (mine === history) failure = /** @type {any} */ (error).code === "forbidden" ? "refused" : "failed";
+  } catch {
+    if (mine === history) failure = "failed";
   }
   isUpdating = false;
   if (mine !== history) return update();
@@ -371,7 +368,6 @@ function drawList() {
   if (held) /** @type {HTMLElement | null} */
     (list.querySelector(`[data-key="${held}"]`))?.focus({preventScroll: true});
   show(byID("older"), found.length > shown);
-  drawCompare();
 }
 
 /** @param {Workout} workout */
@@ -387,14 +383,7 @@ function row(workout) {
     " ",
     make("span", {className: "row-figures"},
       ...figures(workout, units()).flatMap(({key, text}) => [make("span", {className: `of-${key}`}, text), " "])));
-  const item = make("li", {className: "workout-row", data: {activity}}, link);
-  if (chosen) {
-    const box = make("input", {type: "checkbox", checked: chosen.includes(session), data: {key: `choose-${session}`}});
-    box.setAttribute("aria-label", `Compare ${titleOf(activity, name)}, ${date}`);
-    box.addEventListener("change", () => choose(session, /** @type {HTMLInputElement} */ (box).checked));
-    item.prepend(make("label", {className: "choose"}, box));
-  }
-  return item;
+  return make("li", {className: "workout-row", data: {activity}}, link);
 }
 
 textField.addEventListener("input", () => {
@@ -425,34 +414,6 @@ byID("older").addEventListener("click", () => {
   // What was added follows.
   all("#list .workout-row a")[rows]?.focus({preventScroll: true});
 });
-
-// MARK: Compare
-
-byID("select").addEventListener("click", () => {
-  chosen = chosen ? undefined : [];
-  drawList();
-});
-
-/** @param {string} session @param {boolean} isChosen */
-function choose(session, isChosen) {
-  const others = (chosen ?? []).filter((each) => each !== session);
-  // The third replaces the second.
-  chosen = isChosen ? [...others.slice(0, 1), session] : others;
-  for (const box of all("#list .choose input")) /** @type {HTMLInputElement} */
-    (box).checked = chosen.includes((box.dataset.key ?? "").replace("choose-", ""));
-  drawCompare();
-}
-
-function drawCompare() {
-  byID("select").setAttribute("aria-pressed", String(chosen !== undefined));
-  show(byID("compare-line"), chosen !== undefined);
-  if (!chosen) return;
-  setText(byID("compare-line").firstElementChild,
-    ["Choose two workouts.", "Choose one more.", "Two workouts."][chosen.length]);
-  show(byID("compare"), chosen.length === 2);
-  /** @type {HTMLAnchorElement} */ (byID("compare")).href =
-    `/compare?a=${chosen[0]}&b=${chosen[1]}${user === login ? "" : `&user=${encodeURIComponent(user)}`}`;
-}
 
 // MARK: Load
 

@@ -79,7 +79,7 @@ export const allBuses = () => Array.from({length: reader.partitions}, (_, index)
 document.documentElement.classList.add("ready");
 setText(byID("who"), login);
 show(byID("plans-link"), ownsWorkouts);
-for (const id of ["history-link", "account-link"]) show(byID(id), !isOperator);
+show(byID("history-link"), !isOperator);
 // The modules of the page have run by then.
 setTimeout(() => dispatchEvent(new Event("modules")));
 
