@@ -137,7 +137,8 @@ let package = Package(
                 lifecycle,
             ],
             exclude: [
-                "apns_server.py", "fit_summary.py", "track_summary.py", "upload_server.py", "weather_server.py",
+                "apns_server.py", "bests_summary.py", "fit_summary.py", "track_summary.py", "upload_server.py",
+                "weather_server.py",
             ]),
 
         service("SessionEngine", ["Storage", asyncAlgorithms]),

@@ -34,6 +34,8 @@ extension FITProfile {
         package static let name = FITField(110, .string)
         package static let enhancedAverageSpeed = FITField(124, .uint32, scale: 1000)
         package static let enhancedMaximumSpeed = FITField(125, .uint32, scale: 1000)
+        /// The perceived exertion, ten times 0 to 10.
+        package static let exertion = FITField(193, .uint8)
     }
 
     /// The sport of the records that follow.

@@ -97,7 +97,7 @@ extension FITExport {
                 .init(Field.enhancedAverageSpeed, whole.averageSpeed),
                 .init(Field.enhancedMaximumSpeed, workout.maximumSpeed), .init(Field.ascent, whole.ascent),
                 .init(Field.descent, workout.descent), .init(Field.firstLap, 0), .init(Field.laps, laps.count),
-                .init(Field.trigger, 0),
+                .init(Field.trigger, 0), .init(Field.exertion, workout.exertion.map { 10 * Double($0) }),
             ])
     }
 

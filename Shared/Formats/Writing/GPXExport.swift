@@ -35,6 +35,7 @@ struct GPXExport {
             }
             try xml.element("trk") { xml in
                 xml.element("name", .text(workout.name))
+                xml.element("desc", workout.note.map(XMLWriter.Value.text))
                 xml.element("type", .text(workout.activity.rawValue))
                 try writeSegments(to: &xml)
             }

@@ -27,7 +27,9 @@ struct TCXExport {
                 try xml.element("Activity", [("Sport", .text(workout.activity.tcx))]) { xml in
                     xml.element("Id", .time(laps[0].start))
                     try writeLaps(track, to: &xml, pieces)
-                    xml.element("Notes", .text(workout.name))
+                    // The format has no name.
+                    xml.element(
+                        "Notes", .text([workout.name, workout.note].compactMap(\.self).joined(separator: "\n\n")))
                     writeCreator(to: &xml)
                 }
             }

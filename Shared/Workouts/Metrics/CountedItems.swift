@@ -20,6 +20,8 @@ package struct CountedItems {
     /// The times of all items in closed segments, in the order (`c`, device, number).
     let times: [Timestamp]
     private let sources: [Source]
+    /// The quantities of each source.
+    let spans: [SourceSpans]
     /// A bit for each quantity with counted readings.
     private let present: UInt64
 
@@ -33,10 +35,10 @@ package struct CountedItems {
             let source: UInt16
         }
         let timeline = ActiveTimeline(segments)
-        var present: UInt64 = 0
         var order: [Place] = []
         order.reserveCapacity(streams.values.reduce(0) { $0 + $1.count })
         var sources: [Source] = []
+        var spans = [SourceSpans](repeating: SourceSpans(), count: streams.count)
         for (index, (device, items)) in streams.sorted(by: { $0.key < $1.key }).enumerated() {
             var number: UInt32 = 0
             var newest = Timestamp(microseconds: .min)
@@ -46,8 +48,8 @@ package struct CountedItems {
                 guard let time = sample.time else { return }
                 if time < newest { isInOrder = false }
                 newest = time
-                guard timeline.place(time) != nil else { return }
-                present |= sample.present
+                guard let place = timeline.place(time) else { return }
+                spans[index].add(sample, at: place.position)
                 order.append(Place(time: time, number: number, source: UInt16(index)))
             }
             let rows = [UInt32](repeating: Self.noRow, count: max(items.count, Int(number)))
@@ -61,12 +63,16 @@ package struct CountedItems {
         self.timeline = timeline
         self.segments = segments
         self.sources = sources
-        self.present = present
+        self.spans = spans
+        present = spans.reduce(0) { $0 | $1.present }
     }
 
     package init(streams: [Device: [Sample]], segments: [Segment]) {
         self.init(streams: streams.mapValues { ItemSource($0) }, segments: segments)
     }
+
+    /// The device of a source, by its place among the session's.
+    func device(_ source: Int) -> Device { sources[source].device }
 
     /// Whether a quantity has counted readings.
     func has(_ quantity: Quantity) -> Bool { present >> UInt64(quantity.rawValue) & 1 != 0 }
@@ -74,13 +80,15 @@ package struct CountedItems {
     /// The counted readings of a quantity. Each call computes them.
     func readings(_ quantity: Quantity) -> [Reading] {
         guard has(quantity) else { return [] }
-        let order = sources.indices.sorted {
-            SourceOrder.prefers(sources[$0].device, to: sources[$1].device, for: quantity)
-        }
         var selection = Selection(
-            sources: order.map { readings(quantity, of: $0) }.filter { !$0.isEmpty }, timeline: timeline)
+            sources: order(for: quantity).map { readings(quantity, of: $0) }.filter { !$0.isEmpty }, timeline: timeline)
         if quantity.isDelta { selection.countDeltas() }
         return selection.readings
+    }
+
+    /// The places of the sources, preferred source first.
+    func order(for quantity: Quantity) -> [Int] {
+        sources.indices.sorted { SourceOrder.prefers(sources[$0].device, to: sources[$1].device, for: quantity) }
     }
 
     /// The readings of a source in closed segments, sorted by time. A delta may begin at an item outside of them.

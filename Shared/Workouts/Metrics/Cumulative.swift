@@ -24,6 +24,19 @@ struct Cumulative {
 
     var total: Double { sums[sums.count - 1] }
 
+    /// The number of readings, and of the start before them.
+    var count: Int { positions.count }
+
+    /// A reading's position and the sum up to it; that of the start is 0.
+    subscript(index: Int) -> (position: Int64, sum: Double) { (positions[index], sums[index]) }
+
+    /// The last position with the same sum as at `position`: where the next amount begins.
+    func departure(from position: Int64) -> Int64 {
+        let sum = value(at: position)
+        let next = sums.partitioningIndex { $0 > sum + 1e-6 }
+        return next < sums.count ? max(position, positions[max(0, next - 1)]) : position
+    }
+
     /// Calls its argument with the start, the end and the amount of each reading.
     func visit(_ body: (Int64, Int64, Double) -> Void) {
         for index in positions.indices.dropFirst() {

@@ -63,6 +63,12 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
     package var zones: [Double]?
     package var splits: [Split] = []
     package var laps: [Lap] = []
+    package var bests: Bests?
+    package var load: TrainingLoad?
+    /// Which device counted for each quantity, at most ``CountedSource/limit`` stretches.
+    package var sources: [CountedSource]?
+    /// The route as one encoded polyline of at most ``RouteSummary/sketchLimit`` points.
+    package var sketch: String?
 
     package init() {}
 }
@@ -85,21 +91,32 @@ extension MetricsSummary {
                 thousandths(Double(total - way.rest(below: $0, until: total)) / 1e6)
             }
         }
+        var (bests, load) = (Bests(), TrainingLoad())
+        bests.distance = way.flatMap { items.bestTimes($0, activity, poolLength: poolLength) }
         var parts = SummaryParts(items, way, laps: marks, splitLength: units.splitLength)
         steps = items.cumulative(.steps).map { thousandths($0.total) }
-        (averageCadence, _) = parts.measure(.cadence, items, \.averageCadence, nil)
-        (averagePower, maximumPower) = parts.measure(.power, items, \.averagePower, nil)
-        (averageHeartRate, maximumHeartRate) = parts.measure(
-            .heartRate, items, \.averageHeartRate, \.maximumHeartRate)
+        if items.has(.cadence) {
+            (averageCadence, _) = parts.measure(items.values(.cadence), \.averageCadence, nil)
+        }
+        if items.has(.power) {
+            let powers = items.values(.power)
+            (averagePower, maximumPower) = parts.measure(powers, \.averagePower, nil)
+            bests.power = BestMeans.power(powers)
+            if activity.hasPowerLoad { load.addPower(powers, physiology.load) }
+        }
         for quantity in Quantity.allCases where !quantity.isNamed && items.has(quantity) {
             addTotals(of: quantity, items)
         }
         var energy = EnergyFold(physiology.energy)
         if let way { way.meters.visit { energy.addMeters($2, from: $0, to: $1) } }
         (ascent, descent) = parts.climb(items, route, &energy)
-        items.values(.heartRate).visit { energy.addHeartRate($0.value, from: $0.from, to: $0.until) }
-        if let limits = physiology.zones, items.has(.heartRate) {
-            zones = items.values(.heartRate).seconds(in: limits).map(thousandths)
+        if items.has(.heartRate) {
+            let rates = items.values(.heartRate)
+            (averageHeartRate, maximumHeartRate) = parts.measure(rates, \.averageHeartRate, \.maximumHeartRate)
+            rates.visit { energy.addHeartRate($0.value, from: $0.from, to: $0.until) }
+            zones = physiology.zones.map { rates.seconds(in: $0).map(thousandths) }
+            bests.heartRate = BestMeans.heartRate(rates)
+            load.addHeartRate(rates, physiology.load)
         }
         if total > 0 || items.has(.activeEnergy) {
             let found = parts.energy(items, &energy)
@@ -107,6 +124,9 @@ extension MetricsSummary {
             energySource = found?.source
         }
         (splits, laps) = (parts.splits(activity), parts.laps(activity))
+        (self.bests, self.load) = (bests.nonEmpty, load.nonEmpty)
+        sources = items.countedSources
+        sketch = route?.totals.sketch
     }
 
     /// Adds the totals of a quantity without properties of its own.

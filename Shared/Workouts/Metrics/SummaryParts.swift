@@ -76,11 +76,10 @@ struct SummaryParts {
 
     /// Averages a quantity over each part. Returns average and maximum of the session.
     mutating func measure(
-        _ quantity: Quantity, _ items: CountedItems, _ average: WritableKeyPath<Part, Double?>,
+        _ values: TimeWeightedValues, _ average: WritableKeyPath<Part, Double?>,
         _ maximum: WritableKeyPath<Part, Double?>?
     ) -> (average: Double?, maximum: Double?) {
-        guard items.has(quantity) else { return (nil, nil) }
-        let found = items.values(quantity).statistics(between: bounds)
+        let found = values.statistics(between: bounds)
         for set in parts.indices {
             for index in parts[set].indices {
                 parts[set][index][keyPath: average] = found.parts[set][index].average

@@ -4,6 +4,8 @@ struct TimeWeightedValues {
         let from: Int64
         let until: Int64
         let value: Double
+        /// The index of its segment.
+        let segment: Int
     }
 
     /// Averages and maxima over a stretch of active time.
@@ -32,7 +34,7 @@ struct TimeWeightedValues {
 
     private let readings: [Reading]
     private let quantity: Quantity
-    private let timeline: ActiveTimeline
+    let timeline: ActiveTimeline
 
     /// Each reading is valid until the next, for at most 15 s, and never during a pause.
     init(_ readings: [Reading], of quantity: Quantity, _ timeline: ActiveTimeline) {
@@ -51,7 +53,10 @@ struct TimeWeightedValues {
             next = index + 1 < readings.count ? timeline.place(readings[index + 1].time) : nil
             var until = min(place.segmentEnd, place.position + quantity.validity(of: reading.value))
             if let next { until = min(until, next.position) }
-            body(Value(from: place.position, until: max(place.position, until), value: reading.value))
+            body(
+                Value(
+                    from: place.position, until: max(place.position, until), value: reading.value,
+                    segment: place.segment))
         }
     }
 

@@ -2,21 +2,21 @@
 extension Session {
     /// The moment that the shown plan refers to: `now` for a live session whose clock runs, else the latest event.
     private func planMoment(_ now: Timestamp) -> Timestamp {
-        if let endedAt { return endedAt }
+        if let recordedEnd { return recordedEnd }
         if isLive, case .unfinished(.active) = status { return now }
         return max(lastTransition, planned?.progress.latest ?? lastTransition)
     }
 
     /// Plan, progress and timer as of `now`; `nil` without a plan.
     package func planState(_ now: Timestamp) -> PlanState? {
-        planned?.state(at: planMoment(now), segments)
+        planned?.state(at: planMoment(now), recordedSegments)
     }
 
     /// The plan's progress as of `now`.
     package func planProgress(_ now: Timestamp) -> ProgressReport? {
         guard let planned else { return nil }
         let moment = planMoment(now)
-        return planned.report(planned.timer(at: moment, segments), at: moment, segments)
+        return planned.report(planned.timer(at: moment, recordedSegments), at: moment, recordedSegments)
     }
 
     /// The moment at which the phase of `now` ends by time alone; `nil` unless the clock of a live session runs.

@@ -1,17 +1,22 @@
 /// Five heart rate zones, divided by four rising limits in beats per minute. A limit belongs to the zone above it.
 package struct HeartRateZones: Hashable, Sendable {
     package static let count = 5
-    /// The default limits as fractions of the maximum heart rate.
-    private static let fractions = [0.6, 0.7, 0.8, 0.9]
+    /// The limits as fractions of the threshold heart rate (Allen and Coggan, Training and Racing with a Power Meter).
+    private static let thresholdFractions = [0.68, 0.83, 0.94, 1.05]
+    /// The limits as fractions of the maximum heart rate.
+    private static let maximumFractions = [0.6, 0.7, 0.8, 0.9]
 
     package let limits: [Double]
 
-    /// The profile's limits, else 60, 70, 80 and 90 % of the maximum heart rate; `nil` if both are unknown.
+    /// The profile's limits, else 68, 83, 94 and 105 % of the threshold heart rate, else 60, 70, 80 and 90 % of the maximum;
+    /// `nil` if all are unknown.
     package init?(_ profile: Profile, startedAt: Timestamp?) {
         if let limits = profile.zones, limits.count == Self.count - 1 {
             self.limits = limits
+        } else if let threshold = profile.thresholdHeartRate {
+            limits = Self.thresholdFractions.map { $0 * threshold }
         } else if let maximum = profile.maximumHeartRate(at: startedAt) {
-            limits = Self.fractions.map { $0 * maximum }
+            limits = Self.maximumFractions.map { $0 * maximum }
         } else {
             return nil
         }
@@ -42,6 +47,7 @@ extension Profile {
 package struct Physiology: Hashable, Sendable {
     package var zones: HeartRateZones?
     package var energy: EnergyEstimate?
+    package var load = LoadBasis()
 
     /// The physiology of a user without a profile.
     package init() {}
@@ -52,5 +58,6 @@ package struct Physiology: Hashable, Sendable {
         let start = state.startedAt ?? state.segments.first?.start
         zones = HeartRateZones(profile, startedAt: start)
         energy = EnergyEstimate(profile, activity: state.activity, startedAt: start)
+        load = LoadBasis(profile, startedAt: start)
     }
 }

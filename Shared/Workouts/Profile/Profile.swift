@@ -13,6 +13,10 @@ package struct Profile: Codable, Hashable, Sendable {
     package var weight: Double?
     package var restingHeartRate: Double?
     package var maximumHeartRate: Double?
+    /// The heart rate that the user can hold for about an hour.
+    package var thresholdHeartRate: Double?
+    /// The power in watts that the user can hold for about an hour.
+    package var thresholdPower: Double?
     /// The four rising limits between the five heart rate zones, in beats per minute.
     package var zones: [Double]?
     /// An IANA time zone.
@@ -23,7 +27,8 @@ package struct Profile: Codable, Hashable, Sendable {
 
 extension Profile {
     private enum Key: String, CodingKey {
-        case units, birthYear, sex, weight, restingHeartRate, maximumHeartRate, zones, timeZone
+        case units, birthYear, sex, weight, restingHeartRate, maximumHeartRate, thresholdHeartRate, thresholdPower
+        case zones, timeZone
     }
 
     package init(from decoder: any Decoder) throws {
@@ -41,6 +46,8 @@ extension Profile {
         weight = try container.decodeIfPresent(Double.self, forKey: .weight)
         restingHeartRate = try container.decodeIfPresent(Double.self, forKey: .restingHeartRate)
         maximumHeartRate = try container.decodeIfPresent(Double.self, forKey: .maximumHeartRate)
+        thresholdHeartRate = try container.decodeIfPresent(Double.self, forKey: .thresholdHeartRate)
+        thresholdPower = try container.decodeIfPresent(Double.self, forKey: .thresholdPower)
         zones = try container.decodeIfPresent([Double].self, forKey: .zones)
         timeZone = try container.decodeIfPresent(String.self, forKey: .timeZone)
     }
@@ -54,6 +61,8 @@ extension Profile {
         if outside(weight, 20...400) { return "weight: 20 to 400 kg" }
         if outside(restingHeartRate, 20...150) { return "restingHeartRate: 20 to 150" }
         if outside(maximumHeartRate, 80...250) { return "maximumHeartRate: 80 to 250" }
+        if outside(thresholdHeartRate, 60...240) { return "thresholdHeartRate: 60 to 240" }
+        if outside(thresholdPower, 30...1_000) { return "thresholdPower: 30 to 1000 W" }
         if let zones,
             zones.count != 4 || zip(zones, zones.dropFirst()).contains(where: >=)
                 || zones.contains(where: { !(20...300 ~= $0) })

@@ -56,7 +56,77 @@ struct PolylinePoint: Hashable, Sendable {
     var shrinkage: Double { Coordinate.shrinkage(latitude: Double(latitude) / Self.scale) }
 }
 
+extension PolylinePoint {
+    fileprivate init(latitude: Int64, longitude: Int64) {
+        self.latitude = latitude
+        self.longitude = longitude
+    }
+
+    /// The same place within half a turn of another point.
+    func near(_ previous: PolylinePoint) -> PolylinePoint {
+        let turns = (Double(longitude - previous.longitude) / Double(Self.circle)).rounded()
+        return PolylinePoint(latitude: latitude, longitude: longitude - Int64(turns) * Self.circle)
+    }
+}
+
+/// A stretch of a sketched line, and the point that is the farthest from it.
+private struct SketchPiece {
+    let first: Int
+    let last: Int
+    let farthest: Int
+    /// Squared metres.
+    let distance: Double
+}
+
 extension [PolylinePoint] {
+    /// Reads a line in Google's encoded polyline format up to the first character that is none of it.
+    init(encoded: String) {
+        self = []
+        var numbers: [Int64] = []
+        var (latitude, longitude) = (Int64(0), Int64(0))
+        var (bits, shift) = (UInt64(0), UInt64(0))
+        for byte in encoded.utf8 {
+            guard (63...126).contains(byte), shift < 60 else { return }
+            bits |= UInt64((byte - 63) & 0x1f) << shift
+            shift += 5
+            guard byte - 63 < 0x20 else { continue }
+            numbers.append(Int64(bits >> 1) ^ -Int64(bits & 1))
+            (bits, shift) = (0, 0)
+            guard numbers.count == 2 else { continue }
+            latitude &+= numbers[0]
+            longitude &+= numbers[1]
+            numbers = []
+            // Beyond every place, from another program.
+            guard abs(latitude) < 1 << 40, abs(longitude) < 1 << 40 else { return }
+            append(PolylinePoint(latitude: latitude, longitude: longitude))
+        }
+    }
+
+    /// The points that show the line best: the ends, and again and again the one farthest from the line so far.
+    func sketched(limit: Int) -> [PolylinePoint] {
+        guard count > limit else { return self }
+        let shrinkages = map(\.shrinkage)
+        func piece(_ first: Int, _ last: Int) -> SketchPiece {
+            var farthest = (index: first, distance: 0.0)
+            for index in first + 1..<Swift.max(first + 1, last) {
+                let distance = self[index].squaredDistance(
+                    from: self[first], to: self[last], shrinkage: shrinkages[index])
+                if distance > farthest.distance { farthest = (index, distance) }
+            }
+            return SketchPiece(first: first, last: last, farthest: farthest.index, distance: farthest.distance)
+        }
+        var pieces = [piece(0, count - 1)]
+        while pieces.count + 1 < limit {
+            guard let number = pieces.indices.max(by: { pieces[$0].distance < pieces[$1].distance }) else { break }
+            let widest = pieces[number]
+            // A metre is the precision of a point.
+            guard widest.distance > 1 else { break }
+            pieces[number] = piece(widest.first, widest.farthest)
+            pieces.append(piece(widest.farthest, widest.last))
+        }
+        return (pieces.map(\.first).sorted() + [count - 1]).map { self[$0] }
+    }
+
     /// The line in Google's encoded polyline format.
     var encoded: String {
         var bytes: [UInt8] = []

@@ -4,7 +4,7 @@
 /// session has none.
 package struct RouteSummary: Codable, Equatable, Sendable {
     /// Bytes of the polylines as JSON, which keeps summary and workout within the size of a payload.
-    package static let polylineLimit = 65_536
+    package static let polylineLimit = 57_344
 
     /// The rectangle around the route. Across the antimeridian, `west` is greater than `east`.
     package struct Bounds: Codable, Equatable, Sendable {
@@ -26,6 +26,20 @@ package struct RouteSummary: Codable, Equatable, Sendable {
     package var polyline: [String] = []
 
     package init() {}
+
+    /// The most points of ``sketch``.
+    package static let sketchLimit = 48
+
+    /// All lines joined into one encoded polyline of a few points, for a small drawing; `nil` without a line.
+    package var sketch: String? {
+        var points: [PolylinePoint] = []
+        for line in polyline {
+            for point in [PolylinePoint](encoded: line) {
+                points.append(points.last.map { point.near($0) } ?? point)
+            }
+        }
+        return points.count > 1 ? points.sketched(limit: Self.sketchLimit).encoded : nil
+    }
 }
 
 /// The final route of a session, as one more input of the samples' summary.

@@ -43,6 +43,24 @@ struct ActiveTimeline {
 
     func segmentStart(_ index: Int) -> Timestamp { segments[index].start }
 
+    /// The positions of a segment.
+    func positions(_ index: Int) -> Range<Int64> {
+        offsets[index]..<(index + 1 < offsets.count ? offsets[index + 1] : total)
+    }
+
+    /// The number of closed segments.
+    var count: Int { segments.count }
+
+    /// Microseconds since the first segment's start, pauses included, at a position of a segment.
+    func elapsed(_ position: Int64, in index: Int) -> Int64 {
+        segments[index].start.microseconds - segments[0].start.microseconds + position - offsets[index]
+    }
+
+    /// The active time at the end of `elapsed` microseconds since the first segment's start.
+    func position(elapsed: Int64) -> Int64 {
+        position(Timestamp(microseconds: segments[0].start.microseconds + elapsed))
+    }
+
     private func lastSegment(startingBy time: Timestamp) -> Int? {
         var low = 0
         var high = segments.count

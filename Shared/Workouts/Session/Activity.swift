@@ -12,6 +12,7 @@ package enum Activity: String, Codable, CaseIterable, Sendable {
         case .running:
             Row("Running", symbol: "figure.run", met: 8, usualSpeed: 9)
                 .moves(restSpeed: 0.83, slowestPace: 1_800, runsFrom: 3...5)
+                .bests(.onFoot)
                 .shows(.pace, cadence: .steps)
                 .healthKit(37, distance: "DistanceWalkingRunning", speed: "RunningSpeed", power: "RunningPower")
                 // FIT's sport 4 is fitness equipment: the subsport decides.
@@ -22,6 +23,7 @@ package enum Activity: String, Codable, CaseIterable, Sendable {
         case .walking:
             Row("Walking", symbol: "figure.walk", met: 3.5, usualSpeed: 4)
                 .moves(restSpeed: 0.4, slowestPace: 1_800, runsFrom: 8...10)
+                .bests(.onFoot)
                 .shows(.pace, cadence: .steps)
                 .healthKit(52, distance: "DistanceWalkingRunning")
                 .fit(11, indoor: 27, read: (11, nil), (4, 27))
@@ -29,6 +31,7 @@ package enum Activity: String, Codable, CaseIterable, Sendable {
         case .hiking:
             Row("Hiking", name: "Hiking", symbol: "figure.hiking", met: 6, usualSpeed: 4)
                 .moves(restSpeed: 0.4, slowestPace: 1_800, runsFrom: 8...10)
+                .bests(.onFoot)
                 .shows(.heartRate, cadence: .steps)
                 .healthKit(24, distance: "DistanceWalkingRunning")
                 .fit(17, indoor: 1, read: (17, nil))
@@ -36,6 +39,7 @@ package enum Activity: String, Codable, CaseIterable, Sendable {
         case .cycling:
             Row("Cycling", symbol: "figure.outdoor.cycle", indoor: "figure.indoor.cycle", met: 7.5, usualSpeed: 30)
                 .moves(restSpeed: 1)
+                .bests(.cycling, hasPowerLoad: true)
                 .shows(.speed, cadence: .revolutions)
                 .healthKit(13, distance: "DistanceCycling", speed: "CyclingSpeed", power: "CyclingPower")
                 .fit(2, indoor: 6, read: (2, nil), (4, 6), (4, 5))
@@ -57,6 +61,7 @@ package enum Activity: String, Codable, CaseIterable, Sendable {
             // The slowest pace is ten minutes for 100 m.
             Row("Swimming", symbol: "figure.pool.swim", met: 5.8, usualSpeed: 4)
                 .moves(restSpeed: 0.2, slowestPace: 6_000)
+                .bests(.swimming)
                 .swims()
                 .healthKit(46, distance: "DistanceSwimming")
                 .fit(5, outdoor: 18, indoor: 17, read: (5, nil))
@@ -137,6 +142,8 @@ extension Activity {
         var restSpeed: Double?
         var slowestPace: Double?
         var runningSpeeds: ClosedRange<Double>?
+        var bestDistances: BestDistances?
+        var hasPowerLoad = false
         var figure = Figure.heartRate
         var cadence = CadenceUnit.unnamed
         var isSwimming = false
@@ -169,6 +176,10 @@ extension Activity {
 
         func moves(restSpeed: Double, slowestPace: Double? = nil, runsFrom: ClosedRange<Double>? = nil) -> Row {
             with { ($0.restSpeed, $0.slowestPace, $0.runningSpeeds) = (restSpeed, slowestPace, runsFrom) }
+        }
+
+        func bests(_ distances: BestDistances, hasPowerLoad: Bool = false) -> Row {
+            with { ($0.bestDistances, $0.hasPowerLoad) = (distances, hasPowerLoad) }
         }
 
         func shows(_ figure: Figure, cadence: CadenceUnit) -> Row {
@@ -226,9 +237,17 @@ extension Activity {
     /// The speed in m/s below which people rest; `nil` when the activity covers no distance.
     package var restSpeed: Double? { stored.restSpeed }
 
+    /// The slowest pace in seconds per kilometre; `nil` of activities that show their speed.
+    var slowestPace: Double? { stored.slowestPace }
+
+    /// The distances whose fastest times count; `nil` when there are none.
+    package var bestDistances: BestDistances? { stored.bestDistances }
+    /// Whether power gives a load: normalized power is defined for cycling alone.
+    package var hasPowerLoad: Bool { stored.hasPowerLoad }
+
     /// Seconds per kilometre at a speed in m/s; `nil` at rest, and of activities that show their speed.
     package func pace(speed: Double) -> Double? {
-        guard let slowest = stored.slowestPace, speed > 0, 1_000 / speed <= slowest else { return nil }
+        guard let slowest = slowestPace, speed > 0, 1_000 / speed <= slowest else { return nil }
         return 1_000 / speed
     }
 

@@ -112,6 +112,8 @@ extension Session {
         status = .deleted(reason)
         planned = nil
         plannedUntil = nil
+        edit = nil
+        original = nil
         name = activity.defaultName(environment)
         timeZone = nil
         profile = nil

@@ -55,8 +55,8 @@ package struct Session: Codable, Equatable, Sendable {
     /// Set if the session was over when it arrived: its `start` named an `endAt` in the past, or the `end` of a recording
     /// came more than a minute after its time.
     package private(set) var isPast: Bool?
-    package let activity: Activity
-    package let environment: Environment
+    package internal(set) var activity: Activity
+    package internal(set) var environment: Environment
     package internal(set) var name: String
     package internal(set) var units: Units
     package internal(set) var timeZone: String?
@@ -91,6 +91,9 @@ package struct Session: Codable, Equatable, Sendable {
     package internal(set) var streams: [StreamName: Int] = [:]
     /// The plan and its progress.
     package internal(set) var planned: PlannedWorkout?
+    /// What the user changed of the finished workout, and what it was before; absent without an edit.
+    package internal(set) var edit: WorkoutEdit?
+    var original: RecordedWorkout?
     /// The latest time in the progress of a plan that was discarded with the session.
     var plannedUntil: Timestamp?
     /// The time of the last pause, resume, suspend or end; a later command cannot take effect before it.
@@ -187,9 +190,14 @@ extension Session {
         return true
     }
 
+    /// The active segments: the recorded ones, within the trims of an edited workout.
+    package var segments: [Segment] {
+        trimmedSegments(by: edit) ?? recordedSegments
+    }
+
     /// The closed segments, and the open one while the clock runs, without the silences in them. A session canceled
     /// while its clock ran keeps it open.
-    package var segments: [Segment] {
+    var recordedSegments: [Segment] {
         var segments = closedSegments
         if let since = openSince { segments.append(Segment(start: since, end: nil)) }
         return presence?.withoutSilences(segments, limit: segmentLimit) ?? segments
@@ -207,7 +215,15 @@ extension Session {
         }
     }
 
-    package var startedAt: Timestamp? { closedSegments.first?.start ?? openSince }
+    package var startedAt: Timestamp? { trimmedSegments(by: edit)?.first?.start ?? recordedStart }
+
+    var recordedStart: Timestamp? { closedSegments.first?.start ?? openSince }
+
+    /// The laps that end within the trims.
+    package var segmentLaps: [Timestamp] {
+        guard trimmedSegments(by: edit) != nil, let start = startedAt, let end = endedAt else { return laps }
+        return laps.filter { start < $0 && $0 < end }
+    }
 
     /// Whether the session became active after a moment; one in its countdown is not active.
     package func began(after moment: Timestamp) -> Bool {
@@ -227,6 +243,13 @@ extension Session {
     }
 
     package var endedAt: Timestamp? {
+        guard let end = recordedEnd, let trim = edit?.trimEnd, trimmedSegments(by: edit) != nil else {
+            return recordedEnd
+        }
+        return min(end, trim)
+    }
+
+    var recordedEnd: Timestamp? {
         switch status {
         case .saving(let endedAt), .completed(let endedAt): endedAt
         case .unfinished, .canceled, .deleted: nil

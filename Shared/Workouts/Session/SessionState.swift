@@ -12,6 +12,8 @@ package struct SessionState: Codable, Equatable, Sendable {
     /// Whether the completed session was over when it arrived and its record is complete. Its results are then retained
     /// for minutes only.
     package var isPast: Bool?
+    /// Whether the user trimmed the finished workout, or changed its activity or environment.
+    package var edited: Bool?
     package var activity: Activity
     package var environment: Environment
     package var name: String
@@ -76,11 +78,13 @@ extension Session {
         return SessionState(
             session: key.session, user: key.user, revision: revision, status: statusName,
             allowed: allowed.isEmpty ? nil : allowed,
-            isLive: isLive ? true : nil, isPast: statusName == .completed ? isPast : nil, activity: activity,
+            isLive: isLive ? true : nil, isPast: statusName == .completed ? isPast : nil,
+            edited: edit?.isOfRecording == true ? true : nil, activity: activity,
             environment: environment, name: name,
             symbol: activity.symbol(environment),
             healthKitActivityType: activity.healthKitActivityType, mode: mode, banner: banner, startedAt: startedAt,
-            endedAt: endedAt, endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments, laps: laps,
+            endedAt: endedAt, endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments,
+            laps: segmentLaps,
             units: units, timeZone: timeZone, profileRevision: profileRevision,
             permissions: permissions, place: place, poolLength: poolLength, run: run, lastActiveAt: lastEvent,
             expiresAt: lastEvent.map { $0 + Self.expiry }, clockSkew: clockSkew.isEmpty ? nil : clockSkew,

@@ -5,6 +5,8 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var revision: Int64
     /// Set if announced items were missing at the timeout. A later revision follows when they arrive.
     package var incomplete: Bool?
+    /// Whether the user trimmed it, or changed its activity or environment.
+    package var edited: Bool?
     package var activity: Activity
     package var environment: Environment
     package var name: String
@@ -38,6 +40,12 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var zones: [Double]?
     package var splits: [MetricsSummary.Split]
     package var laps: [MetricsSummary.Lap]
+    package var bests: Bests?
+    package var load: TrainingLoad?
+    /// Which device counted for each quantity.
+    package var sources: [CountedSource]?
+    /// The route as one encoded polyline of at most ``RouteSummary/sketchLimit`` points.
+    package var sketch: String?
     /// Metres.
     package var ascent: Double?
     package var descent: Double?
@@ -61,6 +69,10 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var outside: [StreamName: Int]?
     /// The revision of each summary in this record.
     package var summaries: [String: Int64]
+    /// The user's note and the perceived exertion, 1 to 10, in exported files. Absent on the bus, where viewers read the
+    /// record.
+    package var note: String?
+    package var exertion: Int?
 
     /// - Parameters:
     ///   - metrics: the latest summary of the samples, if there is one; it gives all totals.
@@ -75,6 +87,7 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         user = session.key.user
         self.revision = revision
         incomplete = isComplete ? nil : true
+        edited = session.edit?.isOfRecording == true ? true : nil
         activity = session.activity
         environment = session.environment
         name = session.name
@@ -132,6 +145,13 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
             maximumSpeed = track.maximumSpeed ?? maximumSpeed
             (ascent, descent) = (ascent ?? track.ascent, descent ?? track.descent)
         }
+        (load, sources) = (totals.load, totals.sources)
+        // Until the totals with the route follow, the route's own.
+        sketch = totals.sketch ?? route?.totals.sketch
+        bests = totals.bests
+        let sets = PlannedWorkout.bestSets(performedSets)
+        if sets != nil { bests = bests ?? Bests() }
+        bests?.sets = sets
         bounds = route?.totals.bounds
         polyline = route.flatMap { $0.totals.polyline.isEmpty ? nil : $0.totals.polyline }
     }

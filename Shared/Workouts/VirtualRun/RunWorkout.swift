@@ -3,6 +3,8 @@ package struct RunWorkout: Codable, Equatable, Sendable {
     package var session: SessionID
     package var revision: Int64
     package var incomplete: Bool?
+    /// Whether it is no longer what the device recorded.
+    package var edited: Bool?
     package var environment: Environment
     package var segments: [Segment]
     package var activeDuration: Double
@@ -17,6 +19,7 @@ package struct RunWorkout: Codable, Equatable, Sendable {
         session = workout.session
         revision = workout.revision
         incomplete = workout.incomplete
+        edited = workout.edited
         environment = workout.environment
         segments = workout.segments
         activeDuration = workout.activeDuration

@@ -79,6 +79,7 @@ struct FITExportTests {
             record.descent = 79
             record.steps = 1_998
             record.name = "Morning run"
+            record.exertion = 6
         }
         let session = try read(exported).session
         #expect(session.start == start)
@@ -95,6 +96,7 @@ struct FITExportTests {
         #expect(message.number(FITProfile.Session.averageFractionalCadence) == 0.75)
         #expect(message.number(FITProfile.Session.cycles) == 999)
         #expect(message.text(FITProfile.Session.name) == "Morning run")
+        #expect(message.number(FITProfile.Session.exertion) == 60)
         #expect(abs((session.startLatitude ?? 0) - 52) < 0.001)
         #expect(abs((session.startLongitude ?? 0) - 13) < 1e-7)
     }

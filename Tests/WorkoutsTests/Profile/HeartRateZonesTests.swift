@@ -15,12 +15,17 @@ import Testing
         return zip(left, right).allSatisfy { abs($0 - $1) < 1e-9 }
     }
 
-    @Test func `limits come from the profile, else from the maximum, else from the age`() {
+    @Test func `limits come from the profile, else from the threshold, the maximum or the age`() {
         let complete = profile {
             $0.zones = [100, 120, 140, 160]
             $0.maximumHeartRate = 200
         }
         #expect(HeartRateZones(complete, startedAt: year2026)?.limits == [100, 120, 140, 160])
+        let threshold = profile {
+            $0.thresholdHeartRate = 160
+            $0.maximumHeartRate = 200
+        }
+        #expect(close(HeartRateZones(threshold, startedAt: year2026)?.limits, [108.8, 132.8, 150.4, 168]))
         let maximum = profile {
             $0.maximumHeartRate = 200
             $0.birthYear = 1950

@@ -31,7 +31,8 @@ import Workouts
         expect(\.birthYear, "birthYear", within: 1906...2026, beyond: [1905, 2027, .min, .max])
         let bounds: [(WritableKeyPath<Profile, Double?>, String, ClosedRange<Double>)] = [
             (\.weight, "weight", 20...400), (\.restingHeartRate, "restingHeartRate", 20...150),
-            (\.maximumHeartRate, "maximumHeartRate", 80...250),
+            (\.maximumHeartRate, "maximumHeartRate", 80...250), (\.thresholdHeartRate, "thresholdHeartRate", 60...240),
+            (\.thresholdPower, "thresholdPower", 30...1_000),
         ]
         for (field, name, range) in bounds {
             let beyond = [range.lowerBound.nextDown, range.upperBound.nextUp, -1, .infinity, -.infinity, .nan]

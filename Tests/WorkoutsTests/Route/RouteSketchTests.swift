@@ -38,7 +38,7 @@ import Testing
 
     @Test func `every position stays within the tolerance of the growing lines`() throws {
         var random = SeededRandom()
-        for limit in [200, 600, 3_500, 65_536] {
+        for limit in [200, 600, 3_500, RouteSummary.polylineLimit] {
             var sketch = RouteSketch(sizeLimit: limit)
             var places: [Coordinate] = []
             for part in 0..<12 {
@@ -56,7 +56,7 @@ import Testing
                 let lines = polyline.map(decodedPolyline)
                 // A snapshot may be one step coarser than the growing sketch.
                 let tolerance = sketch.finished.tolerance
-                #expect(tolerance == 5 || limit < 65_536)
+                #expect(tolerance == 5 || limit < RouteSummary.polylineLimit)
                 for _ in 0..<500 {
                     let place = places.randomElement(using: &random)!
                     #expect(distance(place, lines) <= tolerance)
