@@ -55,7 +55,10 @@ extension ExporterLoop {
             }
             let bytes = records.first { $0.key == "\(work.key)" }?.value ?? []
             do throws(PayloadError) {
-                collecting[work.key] = (work, try JSONCoding.decode(WorkoutRecord.self, from: bytes))
+                var workout = try JSONCoding.decode(WorkoutRecord.self, from: bytes)
+                let notes = machine.entries[work.key]?.record.notes
+                (workout.note, workout.exertion) = (notes?.note, notes?.exertion)
+                collecting[work.key] = (work, workout)
                 collector.want(work.key, summaries: work.summaries, now: now)
             } catch {
                 context.logger.error("corrupt record ignored", metadata: [LogKey.record: "workouts/\(work.key)"])
@@ -144,6 +147,7 @@ extension ExporterLoop {
         guard case .session(let key, let topic)? = topic, !message.payload.isEmpty else { return nil }
         switch topic {
         case .workout, .exportResult, .request: return key
+        case .profile: return Self.hasEdit(message) ? key : nil
         // Most states are of sessions without an export.
         case .state: return message.payload.contains(#""deleted""#.utf8) ? key : nil
         default: return nil

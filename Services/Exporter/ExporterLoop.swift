@@ -171,6 +171,9 @@ struct ExporterLoop {
             collector.remove(key)
             collecting[key] = nil
             outbox.add(machine.delete(key))
+        case .profile where Self.hasEdit(message):
+            let profile = try SessionProfile(message.payload)
+            outbox.add(machine.receiveNotes(ExportRecord.Notes(profile), of: key))
         case .workout:
             let workout = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
             guard SessionKey(workout.user, workout.session) == key else {
@@ -193,6 +196,9 @@ struct ExporterLoop {
         default: break
         }
     }
+
+    /// Whether a copy of the profile has an edit; most have none.
+    static func hasEdit(_ message: MQTTMessage) -> Bool { message.payload.contains(#""edit":"#.utf8) }
 
     private mutating func receiveSummary(
         _ message: MQTTMessage, _ kind: ChunkKind, of key: SessionKey

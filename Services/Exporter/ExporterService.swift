@@ -59,9 +59,10 @@ struct ExporterService: Service {
     }
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
-        // Chunks and summaries come first, because an export needs them.
+        // Chunks, summaries and notes come first, because an export needs them.
         let topics: [SessionTopic.Kind] = [
-            .series, .track, .summaryMetrics, .summaryRoute, .state, .workout, .export, .exportResult, .request,
+            .series, .track, .summaryMetrics, .summaryRoute, .state, .profile, .workout, .export, .exportResult,
+            .request,
         ]
         return topics.flatMap { TopicFilter.sessions($0, shards: shards) }
     }

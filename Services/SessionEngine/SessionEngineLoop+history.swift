@@ -90,7 +90,10 @@ extension SessionEngineLoop {
                 needed.insert(SessionKey(user, session))
             case .user(let user, .request):
                 guard let request = try? message.request?.get(), !machine.hasAccepted(request, of: user) else { break }
-                if case .deleteWorkout(let session) = request.action { needed.insert(SessionKey(user, session)) }
+                switch request.action {
+                case .deleteWorkout(let session), .edit(let session, _): needed.insert(SessionKey(user, session))
+                default: break
+                }
             default: break
             }
         }
@@ -164,34 +167,64 @@ extension SessionEngineLoop {
 
     /// Reads pages of the history and replies. Equal pages are read once.
     mutating func reply(to requests: [(user: User, page: HistoryPage)], _ now: Moment) async throws {
-        var pages: [HistoryRange: (workouts: [WorkoutOverview], next: HistoryPlace?)] = [:]
+        var pages: [HistoryRange: Reply] = [:]
         var replies: [MQTTMessage] = []
         for (user, page) in requests {
             guard let client = page.envelope.client else { continue }
             let range = HistoryRange(user: user, query: page.query)
-            var found = pages[range]
-            if found == nil { found = try await readPage(range) }
-            pages[range] = found
             var reply = Reply(id: page.envelope.id, revision: nil, now: now.wallClock)
-            reply.workouts = found?.workouts
-            reply.next = found?.next
+            if let found = pages[range] {
+                reply = found
+                reply.id = page.envelope.id
+            } else {
+                switch page.query {
+                case .page(let query): try await read(query, of: user, into: &reply)
+                case .changes(let cursor): try await readChanges(after: cursor, of: user, into: &reply)
+                }
+                pages[range] = reply
+            }
+            if page.reader != user {
+                reply.workouts = reply.workouts?.map(\.forViewers)
+                reply.changes = reply.changes?.map(\.forViewers)
+            }
             replies += reply.messages(to: page.reader, client)
         }
         await context.send(replies)
     }
 
-    private mutating func readPage(
-        _ range: HistoryRange
-    ) async throws -> (workouts: [WorkoutOverview], next: HistoryPlace?) {
+    private mutating func read(_ query: HistoryQuery, of user: User, into reply: inout Reply) async throws {
         // One workout beyond the page proves that there is another page.
-        let records = try await store.records(in: SessionRecord.overviews, of: range.keys, limit: range.query.limit + 1)
-        var workouts: [WorkoutOverview] = []
-        for record in records.prefix(range.query.limit) {
-            if let workout: WorkoutOverview = decodeRecord(record, from: SessionRecord.overviews) {
-                workouts.append(workout)
-            }
+        let records = try await store.records(
+            in: SessionRecord.overviews, of: query.keys(of: user), limit: query.limit + 1)
+        let page = records.prefix(query.limit).fitting
+        let workouts: [WorkoutOverview] = page.compactMap { decodeRecord($0, from: SessionRecord.overviews) }
+        reply.workouts = workouts
+        if records.count > page.count { reply.next = workouts.last.map { .before($0.place) } }
+    }
+
+    /// Reads changes in the order of their numbers. All of them up to the user's latest are on disk.
+    private mutating func readChanges(after cursor: ChangeCursor, of user: User, into reply: inout Reply) async throws {
+        let log = machine.users[user]?.changes ?? ChangeLog()
+        let isKnown = log.includes(cursor)
+        let known = isKnown ? cursor : ChangeCursor(0)
+        let all = StoreRange(StoreFolder(shard: user.shard, path: "\(user)"))
+        let range = StoreRange(
+            shard: user.shard, keys: SessionRecord.changeKey(user, known.changed + 1)..<all.keys.upperBound)
+        let records = try await store.records(in: SessionRecord.changes, of: range, limit: HistoryQuery.limit + 1)
+        let page = records.prefix(HistoryQuery.limit).fitting
+        reply.changes = page.compactMap { decodeRecord($0, from: SessionRecord.changes) }
+        let hasMore = records.count > page.count
+        let last = page.last.flatMap { SessionRecord.changed($0.key) } ?? 0
+        if hasMore {
+            // Tombstones below `since` may be forgotten while a reader that began at the start reads its pages.
+            let isFromStart = known.changed == 0 || known.since != known.changed
+            let since = known.changed == 0 ? log.latest : known.since
+            reply.next = .changedAfter(ChangeCursor(last, since: isFromStart ? since : last, latest: log.latest))
+        } else {
+            reply.next = .changedAfter(ChangeCursor(max(last, log.latest)))
         }
-        return (workouts, records.count > range.query.limit ? workouts.last?.place : nil)
+        reply.more = hasMore ? true : nil
+        reply.reset = isKnown ? nil : true
     }
 
     /// The record's value; sets aside a record that cannot be decoded, for an operator to examine.
@@ -209,21 +242,34 @@ extension SessionEngineLoop {
     }
 }
 
-/// A page of a user's history, newest first.
+/// A page of a user's history or of its changes.
 private struct HistoryRange: Hashable {
     let user: User
-    let query: HistoryQuery
+    let query: HistoryRequest
+}
 
-    var keys: StoreRange {
+extension HistoryQuery {
+    /// The records of a page, newest first.
+    fileprivate func keys(of user: User) -> StoreRange {
+        // The keys of workouts that began at a time or later are not below this key.
+        func key(_ time: Timestamp) -> String { "\(user)/\(SessionRecord.text(time))" }
         let all = StoreRange(StoreFolder(shard: user.shard, path: "\(user)"), isDescending: true)
-        let start = max(all.keys.lowerBound, query.from.map { key($0) } ?? all.keys.lowerBound)
-        let ends = [query.before.map { SessionRecord.overviewKey(user, $0) }, query.to.map { key($0) }]
+        let start = max(all.keys.lowerBound, from.map(key) ?? all.keys.lowerBound)
+        let ends = [before.map { SessionRecord.overviewKey(user, $0) }, to.map(key)]
         let end = max(start, ends.compactMap(\.self).reduce(all.keys.upperBound, min))
         return StoreRange(shard: user.shard, keys: start..<end, isDescending: true)
     }
+}
 
-    /// The keys of workouts that began at a time or later are not below it.
-    private func key(_ time: Timestamp) -> String { "\(user)/\(SessionRecord.text(time))" }
+extension ArraySlice<StoreRecord> {
+    /// The first records that fit a reply, at least one: a payload has at most 256 KiB.
+    fileprivate var fitting: ArraySlice<StoreRecord> {
+        var left = 224 << 10
+        return prefix { record in
+            defer { left -= record.value.count + 1 }
+            return left == 224 << 10 || record.value.count < left
+        }
+    }
 }
 
 extension StoredRevisions {

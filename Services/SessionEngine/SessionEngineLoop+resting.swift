@@ -63,6 +63,7 @@ extension SessionEngineLoop {
                 guard now.wallClock.seconds(since: session.revisedAt) >= retention - 1 else { continue }
                 outbox.add([.expire(key, isDeleted: isDeleted)])
                 guard isDeleted else { continue }
+                outbox.add(machine.forgetChange(session))
                 machine.quotas[key.user]?.erase()
                 outbox.add([.saveQuota(key.user)])
             }

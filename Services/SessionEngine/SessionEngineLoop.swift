@@ -221,12 +221,14 @@ struct SessionEngineLoop {
     ) {
         switch request {
         case .success(let request):
-            if case .workouts = request.action, !requests[user, default: Self.requestLimit].take(now) {
+            if request.action.isOfHistory, !requests[user, default: Self.requestLimit].take(now) {
                 context.limits.reached(UserLimit.requests.name, by: user, at: now)
                 return outbox.add([machine.refuse(request, user, UserLimit.requests.refusal(after: 5), now)])
             }
             let isNew = !machine.hasAccepted(request, of: user)
-            outbox.add(machine.answerRequest(request, of: user, now: now))
+            let actions = machine.answerRequest(request, of: user, now: now)
+            for case .limited(let user, let limit) in actions { context.limits.reached(limit.name, by: user, at: now) }
+            outbox.add(actions)
             if request.action == .deleteEverything, isNew { erasures[user] = Erasure(user) }
         case .failure(let error): refuse(message, error, to: user, now)
         case nil: break
@@ -299,5 +301,15 @@ struct SessionEngineLoop {
     private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
         metrics.rejected(rejection.reason)
         outbox.reject(message, rejection, at: now)
+    }
+}
+
+extension UserRequest.Action {
+    /// Whether it reads the history.
+    fileprivate var isOfHistory: Bool {
+        switch self {
+        case .workouts, .workoutChanges: true
+        case .setProfile, .savePlan, .deletePlan, .edit, .deleteWorkout, .deleteEverything: false
+        }
     }
 }

@@ -165,6 +165,8 @@ struct VirtualRunLoop {
                 if runners.contains(user) { outbox.add(machine.copy(try people(message), of: user, now)) }
             case .user(let user, .virtualRunPeople) where !message.payload.isEmpty:
                 outbox.add(machine.seePeople(try revision(message), of: user, now: now))
+            case .account(let user):
+                machine.receive(try AccountRights(message), of: user)
             case .presence("metrics-aggregator", let instance):
                 outbox.add(try machine.receivePresence(message, of: instance, now: now))
             default: break

@@ -30,7 +30,9 @@ struct VirtualRunService: Service {
         let topics: [SessionTopic.Kind] = [
             .state, .series, .track, .summaryMetrics, .summaryRoute, .workout,
         ]
-        return topics.flatMap { TopicFilter.sessions($0, shards: Set(Shard.all)) }
+        // The accounts come before requests that name them. Of QoS 1 the broker would retain more than it sends at once.
+        let accounts = MQTTSubscription(filter: TopicFilter.accounts.filter, qos: .atMostOnce)
+        return [accounts] + topics.flatMap { TopicFilter.sessions($0, shards: Set(Shard.all)) }
             + [UserTopic.profile, .virtualRunRequest, .virtualRunPeople].map(TopicFilter.users)
             + [TopicFilter.virtualRuns(), TopicFilter.presence(of: "metrics-aggregator")]
     }

@@ -169,6 +169,9 @@ final class OwnedSession<Work: StreamWork> {
 
     var isUnfinished: Bool { state.status.isUnfinished }
 
+    /// Whether its chunks can be requested: those of the last summary, or in progress those of the items until now.
+    var hasChunks: Bool { isUnfinished || record.report != nil }
+
     /// Whether an item of a watch or a heart rate is among the stored items.
     var hasLiveMetrics: Bool {
         heard?.hasHeartRate == true || streams.contains { $0.stream.next > 0 && $0.device.isWatch }

@@ -51,7 +51,8 @@ struct RouteIntake {
         if let arrival, arrival.revision < report.revision { self.arrival = nil }
         let isNew = report.revision != summary?.revision
         summary = report
-        summary?.totals.polyline = []
+        // Its lines may have 56 KiB; the totals need a few points of them.
+        summary?.totals.polyline = report.totals.sketch.map { [$0] } ?? []
         endAt = now + StreamTimes.routeTimeout
         guard isNew || requestAt == nil else { return }
         // The chunks of a long track follow their summary, those of others precede it.

@@ -64,7 +64,7 @@ package struct StreamJob<Work: StreamWork>: Sendable {
             case .fold(let shown):
                 outcome = .folded(Work.Live(streams: stored.items, state: profiled, now: startedAt, shown: shown))
             case .summary, .chunks:
-                outcome = .finished(FinalResults(stored, of: profiled, with: route, input))
+                outcome = .finished(FinalResults(stored, of: profiled, with: route, input, now: startedAt))
             }
         }
         return End(
@@ -145,7 +145,7 @@ struct StoredItems<Work: StreamWork> {
     }
 }
 
-/// The final results of a session, and what they are computed from.
+/// The final results of a session, or in progress those until now, and what they are computed from.
 struct FinalResults<Work: StreamWork>: Sendable {
     let totals: Work.Totals
     let rows: FinalRows
@@ -160,10 +160,15 @@ struct FinalResults<Work: StreamWork>: Sendable {
     /// The number of items in no segment, of the streams that have such items.
     let outside: [StreamName: Int]
 
+    /// - Parameter now: the end of a segment in progress.
     init(
-        _ stored: StoredItems<Work>, of profiled: ProfiledState, with route: StoredRoute?, _ input: RouteInput?
+        _ stored: StoredItems<Work>, of profiled: ProfiledState, with route: StoredRoute?, _ input: RouteInput?,
+        now: Timestamp
     ) {
-        let state = profiled.state
+        var state = profiled.state
+        if let open = state.segments.last, open.end == nil {
+            state.segments[state.segments.count - 1].end = max(open.start, now)
+        }
         (totals, rows) = Work.finish(
             stored.items, of: state, with: StreamInputs(profile: profiled.profile, route: input))
         self.state = state.revision

@@ -38,7 +38,7 @@ extension StreamLoop {
         else { return }
         let key = SessionKey(user, session)
         try await load([.session(key, .request)], now)
-        if machine.sessions[key]?.record.report != nil { requestedChunks.append(key) }
+        if machine.sessions[key]?.hasChunks == true { requestedChunks.append(key) }
     }
 }
 

@@ -93,7 +93,8 @@ extension StreamLoop {
             replaceRoute(route, of: key, now)
             return nil
         }
-        return FinalResults(try await readStreams(key, now), of: session.profiled, with: route, input)
+        return FinalResults(
+            try await readStreams(key, now), of: session.profiled, with: route, input, now: now.wallClock)
     }
 
     /// Commits the record, then sends chunks and summary, unless the shard was lost. The summary of a job precedes its
@@ -102,27 +103,31 @@ extension StreamLoop {
         _ summary: StreamMachine<Work>.Summary, _ now: Moment, _ job: StreamJob<Work>? = nil
     ) async -> Outcome {
         let key = summary.record.state.key
-        retention.published(key, now, isPast: summary.record.state.isPast == true)
-        let writes = [
-            write(key, summary.record),
-            write(key.session.shard, StreamStore.retained, "\(key)", retention.value(key)),
-        ]
-        let outcome = await commit(writes, of: key)
-        guard outcome == .committed else { return outcome }
-        machine.adopt(summary)
-        retention.stored([key])
-        let revision = summary.record.report?.revision ?? 0
+        if summary.message != nil {
+            retention.published(key, now, isPast: summary.record.state.isPast == true)
+            let writes = [
+                write(key, summary.record),
+                write(key.session.shard, StreamStore.retained, "\(key)", retention.value(key)),
+            ]
+            let outcome = await commit(writes, of: key)
+            guard outcome == .committed else { return outcome }
+            machine.adopt(summary)
+            retention.stored([key])
+        }
+        // No summary has the revision 0.
+        let revision = summary.message == nil ? 0 : summary.record.report?.revision ?? 0
+        let messages = summary.message.map { [$0] } ?? []
         if let job, let rows = summary.rows {
-            send([summary.message], of: key)
+            send(messages, of: key)
             chunkSendings.append(ChunkSending(job: job, rows: rows, revision: revision))
-            return outcome
+            return .committed
         }
         if let job { machine.release(job) }
         for number in 0..<(summary.rows?.chunkCount ?? 0) {
             send(summary.rows.map { [StreamMachine<Work>.chunk(number, key, $0, revision)] } ?? [], of: key)
         }
-        send([summary.message], of: key)
-        return outcome
+        send(messages, of: key)
+        return .committed
     }
 }
 

@@ -213,8 +213,8 @@ package struct StreamLoop<Work: StreamWork> {
         case .request:
             let action = try JSONCoding.decode(SessionRequest.self, from: message.payload).action
             guard action == .chunks || action == .track && Work.kind == .locations else { break }
-            // A session without a summary publishes its chunks with it.
-            if machine.sessions[key]?.record.report != nil { requestedChunks.append(key) }
+            // An ended session without a summary publishes its chunks with it.
+            if machine.sessions[key]?.hasChunks == true { requestedChunks.append(key) }
         case _ where message.payload.isEmpty: break
         case .track(let number): try machine.receiveTrackChunk(message.payload, number, of: key, now: now)
         case .route: machine.receiveLiveRoute(try Work.Live.read(message.payload), of: key, now: now)

@@ -22,7 +22,7 @@ extension StreamMachine {
         guard let session = sessions[key], session.isEnded else { return }
         let head = try ChunkHead(payload)
         guard head.number == number else { throw .malformed("n: not the topic's") }
-        guard head.revision > session.record.route?.floor ?? -1 else { return }
+        guard head.revision > session.record.route?.floor ?? 0 else { return }
         intakes[key, default: RouteIntake(key)].receiveChunk(payload, head, beside: session.record.route, now: now)
         withRoute.insert(key)
     }

@@ -8,7 +8,8 @@ extension StreamMachine {
     /// A record to commit and the messages to send afterwards. It takes effect with the commit.
     struct Summary {
         var record: StreamRecord<Work.Totals>
-        let message: MQTTMessage
+        /// `nil` for a session in progress, of which nothing is committed.
+        let message: MQTTMessage?
         /// The rows of the chunks to publish.
         let rows: FinalRows?
     }
@@ -81,10 +82,16 @@ extension StreamMachine {
         }
     }
 
-    /// Publishes the final chunks of a session again, on request.
+    /// The chunks of a session, on request: those of its summary again, or in progress those of the items until now.
     mutating func repeatChunks(_ key: SessionKey, _ results: FinalResults<Work>, now: Moment) -> Summary? {
-        guard let record = sessions[key]?.record, let report = record.report, !record.needsSummary else { return nil }
-        sessions[key]?.repeatedAt = now
+        guard let session = sessions[key] else { return nil }
+        let record = session.record
+        if session.isUnfinished {
+            session.repeatedAt = now
+            return Summary(record: record, message: nil, rows: results.rows)
+        }
+        guard let report = record.report, !record.needsSummary else { return nil }
+        session.repeatedAt = now
         return Summary(record: record, message: summaryMessage(key, report), rows: results.rows)
     }
 

@@ -256,7 +256,8 @@ struct StreamMachine<Work: StreamWork> {
             profile.revision > session.record.profile?.revision ?? -1
         else { return }
         let before = session.profiled
-        session.record.profile = profile
+        // The note of an edit is for its owner alone.
+        session.record.profile = SessionProfile(revision: profile.revision, profile: profile.profile)
         requestOtherFold(session, before, now)
         unsaved.insert(key)
         guard session.isEnded else { return }

@@ -1,5 +1,6 @@
 import Bus
 import Client
+import Formats
 import Foundation
 import MQTT
 import ServiceKit
@@ -40,6 +41,44 @@ import Workouts
         let answer = try JSONCoding.decode(Reply.self, from: reply)
         #expect(answer.id == id && answer.error?.code == "invalid_command")
         #expect(sent.payloads(.user(workout.key.user, .rejected)).count == 1)
+    }
+
+    // MARK: Notes
+
+    @Test(arguments: [true, false])
+    func `files have the note and the exertion of an edit, and lose them with its undo`(isFirst: Bool) async throws {
+        var run = try await LoopRun(folder)
+        var workout = ServiceWorkout()
+        if !isFirst {
+            try await run.deliver(workout.messages)
+            try await run.pass(1, await run.work())
+            workout.revision += 1
+        }
+        var profile = SessionProfile(revision: 5, profile: Profile())
+        var edit = WorkoutEdit()
+        (edit.note, edit.exertion) = ("Windy & cold.", 7)
+        profile.edit = edit
+        func copy() -> MQTTMessage { Topic.session(workout.key, .profile).message(JSONCoding.encode(profile)) }
+        try await run.deliver([copy()])
+        try await run.deliver(workout.messages)
+        try await run.pass(1, await run.work())
+        func text(_ format: ExportFormat) throws -> String {
+            let path = ExportFile(workout.record, format).path
+            let bytes = try Data(contentsOf: URL(filePath: folder.file("exports/\(path)")))
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        #expect(try text(.gpx).contains("<desc>Windy &amp; cold.</desc>"))
+        #expect(try text(.tcx).contains("Morning Run&#10;&#10;Windy &amp; cold.</Notes>"))
+        #expect(try text(.json).contains(#""exertion":7,"#) && text(.json).contains(#""note":"Windy & cold.""#))
+        profile.revision = 6
+        profile.edit = WorkoutEdit()
+        workout.revision += 1
+        try await run.deliver([copy()] + workout.messages)
+        try await run.pass(1, await run.work())
+        for format in [ExportFormat.gpx, .tcx, .json] { #expect(try !text(format).contains("Windy")) }
+        try await run.deliver([workout.deletion])
+        try await run.deliver([copy()])
+        #expect(try await run.stored(ExportRecord.exports).isEmpty)
     }
 
     // MARK: Deletion

@@ -67,6 +67,8 @@ PROFILE = {
     "weight": 62.5,
     "restingHeartRate": 50,
     "maximumHeartRate": 185,
+    "thresholdHeartRate": 168,
+    "thresholdPower": 240.5,
     "zones": [110, 130, 150, 170],
     "timeZone": "Europe/Berlin",
 }
@@ -78,6 +80,15 @@ TOTALS = {
     "steps": 900,
     "splits": [{"distance": 1000, "duration": 300.5, "averageHeartRate": 139}],
     "laps": [{"startedAt": 1.7e9, "endedAt": 1.7e9 + 100, "duration": 100, "distance": 300}],
+    "bests": {
+        "distance": [{"m": 400, "s": 120.5, "t": 30}],
+        "power": [{"s": 5, "w": 310.25, "t": 12}],
+        "heartRate": [{"s": 1200, "bpm": 171.2, "t": 640}],
+        "sets": [{"exercise": "Back Squat", "weight": 100, "repetitions": 5}],
+    },
+    "load": {"heartRate": 84.1, "normalizedPower": 231, "intensity": 0.82, "stress": 71.3},
+    "sources": [{"quantity": "heart_rate", "device": "strap-1f", "from": 0, "to": 893.5}],
+    "sketch": "_p~iF~ps|U_ulLnnqC",
 }
 NEXT = {"samples/watch-3f9a": 1440}
 REPORT = {"revision": 5, "state": 4, "next": NEXT, "chunks": 3, **TOTALS}

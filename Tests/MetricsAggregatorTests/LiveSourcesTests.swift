@@ -68,6 +68,7 @@ struct LiveSourcesTests {
         profile.weight = 70
         profile.birthYear = 1983
         profile.sex = .male
+        profile.restingHeartRate = 60
         try await aggregator.deliver([
             script.setProfile(profile), script.stateMessage,
             script.batch("watch-1", 0, items(0..<61, [.heartRate: 150])),
@@ -87,6 +88,10 @@ struct LiveSourcesTests {
         #expect(report.totals.zones == [0, 0, 60, 0, 0])
         #expect(report.totals.activeEnergy == kcal)
         #expect(report.totals.energySource == .estimate)
+        // A minute at 9/14 of the reserve.
+        #expect(report.totals.load?.heartRate == 1.414)
+        #expect(report.totals.sources?.map(\.quantity) == ["heart_rate"])
+        #expect(report.totals.sources?.first?.to == 60)
     }
 
     @Test mutating func `a kilometre is announced once, even over a restart, and never when old`() async throws {

@@ -62,7 +62,7 @@ struct HistoryTests {
             let sent = try await engine.deliver([request(.workouts(HistoryQuery(before: place, limit: limit)))])
             let page = try #require(sent.replies.first)
             found += page.workouts?.map(\.session) ?? []
-            place = page.next
+            place = page.next?.place
         } while place != nil && found.count < 20
         #expect(found.count == keys.count)
         #expect(Set(found) == Set(keys.map(\.session)))
@@ -112,7 +112,7 @@ struct HistoryTests {
         var engine = try await Engine(folder, clock: clock)
         let keys = try await work(&engine, at: [-900, -500, -100])
         let sent = try await engine.deliver([request(.workouts(HistoryQuery(before: nil, limit: 2)))])
-        let place = try #require(sent.replies.first?.next)
+        let place = try #require(sent.replies.first?.next?.place)
         _ = try await engine.deliver([request(.deleteWorkout(place.session))])
         let rest = try await engine.deliver([request(.workouts(HistoryQuery(before: place, limit: 2)))])
         #expect(rest.replies.first?.workouts?.map(\.session) == [keys[0].session])

@@ -1,5 +1,6 @@
 import Bus
 import Foundation
+import TestSupport
 import Testing
 import Workouts
 
@@ -97,12 +98,14 @@ struct LargestRecordTests {
         totals.splits = Array(
             repeating: try JSONCoding.decode(MetricsSummary.Split.self, from: split.utf8),
             count: MetricsSummary.splitLimit(laps: 0))
+        try totals.fill()
         var route = RouteSummary()
         route.polyline = [String(repeating: "x", count: RouteSummary.polylineLimit)]
         let record = WorkoutRecord(
             session, metrics: MetricsReport(revision: 1, state: 1, next: session.streams, chunks: 1, totals: totals),
             route: RouteReport(revision: 1, state: 1, next: session.streams, chunks: 1, totals: route),
             isComplete: true, revision: 1)
+        #expect((record.bests?.sets != nil) == isPlanned)
         let size = JSONCoding.encode(record).count
         // The message also contains the topic.
         #expect(size <= 256 * 1_024 - 512, "\(size)")

@@ -205,7 +205,7 @@ struct RestingTests {
             let session = SessionID(UUID())
             let line =
                 #"{"session":"\#(session)","name":"Run","activity":"running","environment":"outdoor","#
-                + #""startedAt":\#(1_600_000_000 + number),"activeDuration":0}"#
+                + #""startedAt":\#(1_600_000_000 + number),"activeDuration":0,"elapsedDuration":0}"#
             let key = SessionRecord.overviewKey(
                 user, HistoryPlace(at: Timestamp(seconds: Double(1_600_000_000 + number)), session: session))
             return StoreWrite(
@@ -256,10 +256,43 @@ struct RestingTests {
                 let reply = try #require(page.replies.first)
                 #expect(reply.workouts?.count ?? 0 <= limit, "seed \(random.seed)")
                 found += reply.workouts ?? []
-                place = reply.next
+                place = reply.next?.place
             } while place != nil && found.count < 300
             #expect(found == sorted, "seed \(random.seed)")
         }
+    }
+
+    @Test func `a page of large workouts fits a payload and the next one continues`() async throws {
+        var engine = try await Engine(folder, clock: clock)
+        var totals = MetricsSummary()
+        try totals.fill()
+        let lines = (0..<100).map { number in
+            var begin = SessionStart(activity: .running, countdown: 0)
+            begin.name = String(repeating: "\"", count: 200)
+            let at = start + Double(number)
+            let session = Session(key: SessionKey(user, SessionID(UUID())), start: begin, at: at, now: start)
+            let report = MetricsReport(revision: 1, state: 1, next: [:], chunks: 1, totals: totals)
+            return WorkoutOverview(WorkoutRecord(session, metrics: report, isComplete: true, revision: 1))
+        }
+        let writes = lines.map { line in
+            let change = StoreWrite.Change.put(
+                key: SessionRecord.overviewKey(user, line.place), value: JSONCoding.encode(line))
+            return StoreWrite(
+                shard: user.shard, epoch: Epoch(1), collection: SessionRecord.overviews, change: change)
+        }
+        _ = try await engine.store.commit(writes)
+        let first = try await engine.deliver([request(.workouts(HistoryQuery(limit: 100)), of: user)])
+        let reply = try #require(first.replies.first)
+        let found = try #require(reply.workouts)
+        #expect(found.count < 100)
+        #expect((200 * 1_024...256 * 1_024 - 512).contains(JSONCoding.encode(reply).count))
+        clock.advance(by: .seconds(1))
+        let second = try await engine.deliver([
+            request(.workouts(HistoryQuery(before: reply.next?.place, limit: 100)), of: user)
+        ])
+        let rest = try #require(second.replies.first)
+        #expect(rest.next == nil)
+        #expect(found + (rest.workouts ?? []) == lines.sorted { $0.place > $1.place })
     }
 
     // MARK: Purge

@@ -95,7 +95,8 @@ struct UserTests {
             try await engine.deliver([request(.workouts(HistoryQuery(before: nil, limit: 3)))]).replies.first)
         #expect(first.workouts?.map(\.session) == [keys[3], keys[2], keys[1]].map(\.session))
         let rest = try #require(
-            try await engine.deliver([request(.workouts(HistoryQuery(before: first.next, limit: 3)))]).replies.first)
+            try await engine.deliver([request(.workouts(HistoryQuery(before: first.next?.place, limit: 3)))]).replies
+                .first)
         #expect(rest.workouts?.map(\.session) == [keys[0].session])
         #expect(rest.next == nil)
     }

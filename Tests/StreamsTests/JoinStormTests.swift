@@ -25,6 +25,8 @@ struct JoinStormTests {
             var profile = Profile()
             profile.maximumHeartRate = 200
             profile.weight = 70
+            profile.restingHeartRate = 50
+            profile.sex = .female
             self.profile = Bool.random(using: &random) ? profile : nil
         }
     }

@@ -267,6 +267,7 @@ struct RouteJoinTests {
         end(&world)
         try await world.pass(2)
         let (metrics, route) = (try #require(try world.report()), try #require(try world.routeReport()))
+        #expect(metrics.totals.sketch != nil && metrics.totals.sketch == route.totals.sketch)
         // Seconds 300 to 399 are a pause.
         #expect(metrics.outside == [StreamName(.samples, Device("watch-1")!): 100])
         #expect(route.outside == [Self.locations: 100])

@@ -46,6 +46,30 @@ struct StreamViewerTests {
         #expect((world.count(.series(0)), world.count(.track(0))) == (before.0 + 2, before.1 + 2))
     }
 
+    @Test func `of a workout in progress both owners publish the items until now, with the revision 0`() async throws {
+        var world = try JoinWorld()
+        let items = JoinItems()
+        for role in JoinWorld.Role.allCases { try await world.run(role) }
+        world.publish([
+            world.script.change(.active, [Segment(start: JoinWorld.segments[0].start, end: nil)]),
+            items.batch(world.script, samples: 0..<100), items.batch(world.script, locations: 0..<50),
+        ])
+        try await world.pass(2)
+        for role in JoinWorld.Role.allCases { try await world.deliverDirectly([request(world.script)], to: role) }
+        try await world.pass(2)
+        for (topic, rows) in [(SessionTopic.series(0), 100), (.track(0), 50)] {
+            let chunk = try FinalChunk(#require(world.log.payloads(.session(world.script.key, topic)).last)[...])
+            #expect((chunk.revision, chunk.count, chunk.times.count) == (0, 1, rows))
+        }
+        // The final chunks have a revision.
+        world.publish([world.script.change(.completed, JoinWorld.segments)])
+        try await world.pass(10)
+        for topic in [SessionTopic.series(0), .track(0)] {
+            let chunk = try FinalChunk(#require(world.log.payloads(.session(world.script.key, topic)).last)[...])
+            #expect(chunk.revision > 0)
+        }
+    }
+
     @Test func `a viewer may send ten requests at once and one a second`() async throws {
         var world = try await world()
         let other = Script(start: JoinWorld.start)

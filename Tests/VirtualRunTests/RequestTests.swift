@@ -72,6 +72,28 @@ struct ServiceRequestTests {
         }
     }
 
+    @Test func `an invitation to an unknown account or a viewer is refused`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        func tell(_ user: User, _ rights: String) -> MQTTMessage {
+            Topic.account(user).message(Array(rights.utf8))
+        }
+        let id = RunID(UUID())
+        try await runs.accept(anna, id, .create(RunProposal(invite: [User("unknown")!])))
+        _ = try await runs.deliver([
+            tell(anna, #"{"users":["anna"],"viewer":false}"#), tell(ben, #"{"users":["ben"],"viewer":false}"#),
+            tell(cleo, #"{"users":["anna"],"viewer":true}"#),
+        ])
+        let others = RunProposal(invite: [ben, User("bem")!])
+        let refused = try await runs.request(anna, RunID(UUID()), .create(others)).replies(to: anna).first?.error
+        #expect(refused?.code == "unknown_account" && refused?.message.contains("'bem'") == true)
+        #expect(code(try await runs.request(anna, id, .invite([cleo])), anna) == "unknown_account")
+        #expect(code(try await runs.request(anna, nil, .addContact(User("bem")!)), anna) == "unknown_account")
+        try await runs.accept(anna, id, .invite([ben]))
+        _ = try await runs.deliver([tell(ben, "")])
+        let removed = try await runs.request(anna, RunID(UUID()), .create(RunProposal(invite: [ben])))
+        #expect(code(removed, anna) == "unknown_account")
+    }
+
     @Test func `an invalid request is refused by its id and rejected`() async throws {
         var runs = try await Runs(folder, clock: clock)
         let topic = Topic.user(anna, .virtualRunRequest)

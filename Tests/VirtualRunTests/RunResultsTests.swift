@@ -153,6 +153,28 @@ struct ServiceResultsTests {
         return (id, records)
     }
 
+    @Test func `results ignore edits until they are undone`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let (id, _) = try await finishedRun(&runs)
+        let results = try #require(try runs.view(id, anna)?.results)
+        let start = try #require(try runs.view(id, anna)?.startsAt)
+        var state = try runs.state(id, anna, .completed, revision: 9)
+        (state.edited, state.endedAt) = (true, start + 10)
+        let (message, rows) = state.finished(from: start, speed: 9, revision: 6)
+        var workout = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
+        workout.edited = true
+        let edited = Topic.session(state.key, .workout).message(JSONCoding.encode(workout))
+        try await runs.deliver([state.message] + rows + [edited])
+        try await runs.pass(3)
+        #expect(try runs.view(id, anna)?.results == results)
+        // A record without an edit counts again.
+        state = try runs.state(id, anna, .completed, revision: 10)
+        let (undone, again) = state.finished(from: start, speed: 4, revision: 7)
+        try await runs.deliver([state.message] + again + [undone])
+        try await runs.pass(3)
+        #expect(try runs.view(id, anna)?.results?.rows.first?.distance == 240)
+    }
+
     @Test(arguments: [VirtualRunRequest.Action.share(Sharing.Change(ghost: false)), .leave])
     func `a shared session runs along until its owner withdraws it, in a run at rest too`(
         withdrawal: VirtualRunRequest.Action

@@ -72,7 +72,7 @@ import Workouts
     func `a failing provider blocks nothing, is reported and is requested again`(trouble: String) async throws {
         let server = try await WeatherServer(trouble, "{}")
         try await RunningFetcher.run(
-            WeatherConfiguration(url: server.url), folder: folder, timeout: .milliseconds(300)
+            WeatherConfiguration(url: server.url), folder: folder, timeout: .seconds(3)
         ) { fetcher in
             let session = SampleSession(place: SampleSession.berlin, live: fetcher.clock.now)
             try await fetcher.send(session.message)

@@ -27,7 +27,23 @@ struct ExportRecord: Codable, Equatable, Sendable {
         }
     }
 
+    /// What the user wrote about a workout, of the session's copy of the profile.
+    struct Notes: Codable, Equatable, Sendable {
+        /// That of the copy.
+        var revision: Int64
+        var note: String?
+        var exertion: Int?
+
+        init(_ profile: SessionProfile) {
+            revision = profile.revision
+            note = profile.edit?.note
+            exertion = profile.edit?.exertion
+        }
+    }
+
     var workout: Workout
+    /// Absent before the first edit.
+    var notes: Notes?
     /// Sorted by target.
     var jobs: [ExportJob] = []
     /// The latest accepted requests and results, oldest first.

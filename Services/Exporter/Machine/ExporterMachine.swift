@@ -10,6 +10,8 @@ import Workouts
 struct ExporterMachine {
     /// The time that an incomplete workout waits for a newer revision, in seconds.
     static let incompleteDelay = 600.0
+    /// Notes of workouts that have not arrived yet.
+    static let notesLimit = 1_000
     /// Deleted sessions that are remembered.
     static let deletedLimit = 10_000
 
@@ -63,6 +65,8 @@ struct ExporterMachine {
     var dueAt: Moment?
     /// Late messages about these sessions do not restore them.
     var deleted = RecentSessions(limit: deletedLimit)
+    /// Notes of workouts that have not arrived yet.
+    private var notes: [SessionKey: ExportRecord.Notes] = [:]
     /// Payloads of workouts that are not on disk yet.
     var payloads: [SessionKey: [UInt8]] = [:]
     /// The time of the last sweep.
@@ -102,6 +106,7 @@ struct ExporterMachine {
         let known = ExportRecord.Workout(workout, now: now)
         var entry = entries[key] ?? Entry(ExportRecord(workout: known, changedAt: now))
         entry.record.workout = known
+        if let notes = notes.removeValue(forKey: key) { entry.record.notes = notes }
         entry.record.changedAt = now
         var changed: [Target] = []
         for target in Set(targets + entry.record.jobs.map(\.target)).sorted() where entry.underway[target] == nil {
@@ -114,10 +119,25 @@ struct ExporterMachine {
         return [.saveWorkout(key), .save(key)] + changed.map { .publish(key, $0) }
     }
 
+    /// Takes what the user wrote about a workout. The next revision of the workout brings it to the targets.
+    mutating func receiveNotes(_ received: ExportRecord.Notes, of key: SessionKey) -> [ExportAction] {
+        guard !deleted.contains(key) else { return [] }
+        guard var entry = entries[key] else {
+            if notes.count >= Self.notesLimit { notes = [:] }
+            notes[key] = received
+            return []
+        }
+        guard received.revision > entry.record.notes?.revision ?? -1 else { return [] }
+        entry.record.notes = received
+        store(entry, key)
+        return [.save(key)]
+    }
+
     /// Deletes a session. Targets may have exports of a session that the store does not contain.
     mutating func delete(_ key: SessionKey) -> [ExportAction] {
         guard deleted.insert(key) else { return [] }
         payloads[key] = nil
+        notes[key] = nil
         guard let entry = entries[key] else { return [.remove(key)] }
         evict(key)
         return [.erase(key), .remove(key)] + entry.record.jobs.map { .publish(key, $0.target) }

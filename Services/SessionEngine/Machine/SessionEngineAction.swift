@@ -28,8 +28,12 @@ enum SessionEngineAction: Hashable {
     case expire(SessionKey, isDeleted: Bool)
     /// Removes an entry of ``SessionRecord/due`` that has been handled.
     case settle(SessionKey, String)
-    /// Writes the line of a finished workout in the user's history.
+    /// Writes the line of a finished workout in the user's history, and its latest change.
     case list(SessionKey)
+    /// Writes the deletion of a workout among the user's changes.
+    case listDeleted(SessionKey)
+    /// Removes an older change of a workout, or a tombstone.
+    case unlistChange(SessionKey, Int64)
     case unlist(SessionKey, HistoryPlace)
     case unlistAll(User)
     case publishState(SessionKey)
@@ -58,7 +62,8 @@ extension SessionEngineAction: OwnedAction {
         switch self {
         case .save(let key), .saveReply(let key, _), .eraseReplies(let key), .unarchive(let key), .archive(let key),
             .erase(let key), .rest(let key), .expire(let key, _), .settle(let key, _), .list(let key),
-            .unlist(let key, _), .publishState(let key), .publishSessionProfile(let key), .publishWorkout(let key),
+            .listDeleted(let key), .unlistChange(let key, _), .unlist(let key, _), .publishState(let key),
+            .publishSessionProfile(let key), .publishWorkout(let key),
             .clear(let key), .announce(let key, _), .askCoach(let key, _):
             key.user.shard
         case .saveUser(let user), .saveQuota(let user), .eraseCorrupt(let user), .unlistAll(let user),
@@ -93,6 +98,7 @@ extension SessionEngineMachine: OwningMachine {
         case .eraseCorrupt(let user):
             let collections = [
                 SessionRecord.sessions, SessionRecord.history, SessionRecord.replies, SessionRecord.overviews,
+                SessionRecord.changes,
             ]
             return collections.map { .deleteFolder(SessionRecord.corrupt, "\($0.name)/\(user)") }
                 + [SessionRecord.users, SessionRecord.quotas].map {
@@ -121,11 +127,29 @@ extension SessionEngineMachine: OwningMachine {
             return isDeleted ? [replies, .delete(SessionRecord.history, key)] : [replies]
         case .settle(_, let due): return [.delete(SessionRecord.due, due)]
         case .list(let key):
-            guard let workout = entries[key]?.record.workout.map(WorkoutOverview.init) else { return [] }
-            return [.put(SessionRecord.overviews, SessionRecord.overviewKey(key.user, workout.place), workout)]
+            guard let record = entries[key]?.record, let changed = record.changed,
+                let workout = record.workout.map({ WorkoutOverview($0, changed: changed, edit: record.finishedEdit) })
+            else { return [] }
+            return [
+                .put(SessionRecord.overviews, SessionRecord.overviewKey(key.user, workout.place), workout),
+                .put(
+                    SessionRecord.changes, SessionRecord.changeKey(key.user, changed), WorkoutChange.workout(workout)),
+            ]
+        case .listDeleted(let key):
+            guard let record = entries[key]?.record, record.workout == nil, let changed = record.changed else {
+                return []
+            }
+            return [
+                .put(
+                    SessionRecord.changes, SessionRecord.changeKey(key.user, changed),
+                    WorkoutChange.deleted(key.session, changed: changed))
+            ]
+        case .unlistChange(let key, let changed):
+            return [.delete(SessionRecord.changes, SessionRecord.changeKey(key.user, changed))]
         case .unlist(let key, let place):
             return [.delete(SessionRecord.overviews, SessionRecord.overviewKey(key.user, place))]
-        case .unlistAll(let user): return [.deleteFolder(SessionRecord.overviews, user)]
+        case .unlistAll(let user):
+            return [.deleteFolder(SessionRecord.overviews, user), .deleteFolder(SessionRecord.changes, user)]
         case .erase(let key):
             var quota = quotas[key.user] ?? UserQuota()
             quota.erase()
@@ -146,11 +170,14 @@ extension SessionEngineMachine: OwningMachine {
             return [Topic.session(key, .state).message(JSONCoding.encode(state))]
         case .publishSessionProfile(let key):
             guard let entry = entries[key] else { return [] }
-            guard let revision = entry.record.profileRevision, let profile = entry.record.session.profile else {
+            let session = entry.record.session
+            guard let revision = entry.record.profileRevision else {
                 return [Topic.session(key, .profile).message([])]
             }
             published(revision, of: key, \.profileTopic)
-            let copy = SessionProfile(revision: revision, profile: profile)
+            var copy = SessionProfile(revision: revision, profile: session.editedProfile ?? Profile())
+            copy.edit = session.edit
+            copy.recorded = session.edit.map { _ in session.recordedWorkout }
             return [Topic.session(key, .profile).message(JSONCoding.encode(copy))]
         case .publishWorkout(let key):
             guard let entry = entries[key] else { return [] }
@@ -196,7 +223,7 @@ extension SessionEngineMachine: OwningMachine {
             if entries[key]?.canRest == true { forget(key) }
             return []
         case .save, .saveReply, .saveUser, .saveQuota, .eraseReplies, .eraseCorrupt, .setAside, .unarchive, .list,
-            .unlist, .unlistAll, .settle, .listWorkouts, .limited:
+            .listDeleted, .unlistChange, .unlist, .unlistAll, .settle, .listWorkouts, .limited:
             return []
         }
     }
@@ -209,12 +236,12 @@ extension SessionEngineMachine: OwningMachine {
     }
 }
 
-/// A requested page of a user's history.
+/// A requested page of a user's history, or of its changes.
 struct HistoryPage: Hashable {
     /// The user or a viewer of the user, whose client reads the reply.
     let reader: User
     let envelope: Command.Envelope
-    let query: HistoryQuery
+    let query: HistoryRequest
 }
 
 /// A pending question to an external coach, and the commands that wait for the answer.

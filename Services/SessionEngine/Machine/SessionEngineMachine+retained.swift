@@ -187,7 +187,10 @@ extension SessionEngineMachine {
         }
         switch request.action {
         case .workouts(let query):
-            return [.listWorkouts(user, HistoryPage(reader: user, envelope: request.envelope, query: query))]
+            return [.listWorkouts(user, HistoryPage(reader: user, envelope: request.envelope, query: .page(query)))]
+        case .workoutChanges(let cursor):
+            let page = HistoryPage(reader: user, envelope: request.envelope, query: .changes(after: cursor))
+            return [.listWorkouts(user, page)]
         case .setProfile(let profile):
             if let error = profile.validationError(year: now.wallClock.year) {
                 return [refuse(request, user, .invalidCommand(error), now)]
@@ -195,6 +198,7 @@ extension SessionEngineMachine {
             return set(profile, user, now) + accept(request, user, now)
         case .savePlan(let plan, let definition, let base): return save(definition, plan, base, request, user, now)
         case .deletePlan(let plan, let base): return delete(plan, base, request, user, now)
+        case .edit(let session, let change): return edit(session, change, request, user, now)
         case .deleteWorkout(let session):
             let key = SessionKey(user, session)
             guard entries[key] != nil else {
@@ -208,10 +212,13 @@ extension SessionEngineMachine {
 
     /// Applies the request of a viewer of a user.
     func answerViewerRequest(_ request: ViewerRequest, of user: User, from viewer: User) -> [SessionEngineAction] {
+        let envelope = Command.Envelope(id: request.id, client: request.client)
         switch request.action {
         case .workouts(let query):
-            let envelope = Command.Envelope(id: request.id, client: request.client)
-            return [.listWorkouts(user, HistoryPage(reader: viewer, envelope: envelope, query: query))]
+            return [.listWorkouts(user, HistoryPage(reader: viewer, envelope: envelope, query: .page(query)))]
+        case .workoutChanges(let cursor):
+            let page = HistoryPage(reader: viewer, envelope: envelope, query: .changes(after: cursor))
+            return [.listWorkouts(user, page)]
         case .chunks(let session): return publishWorkout(SessionKey(user, session))
         }
     }
@@ -240,10 +247,13 @@ extension SessionEngineMachine {
         let isPlan =
             switch request.action {
             case .savePlan, .deletePlan: true
-            case .setProfile, .workouts, .deleteWorkout, .deleteEverything: false
+            case .setProfile, .workouts, .workoutChanges, .edit, .deleteWorkout, .deleteEverything: false
             }
         // The revision that the request publishes.
-        let revision = isPlan ? record.plans?.revision : record.profileTopic.revision
+        var revision = isPlan ? record.plans?.revision : record.profileTopic.revision
+        if case .edit(let session, _) = request.action {
+            revision = entries[SessionKey(user, session)]?.record.revision
+        }
         let reply = Reply(id: request.id, revision: revision, now: now.wallClock)
         record.replies = record.replies.suffix(UserRecord.replyLimit - 1) + [reply]
         users[user] = record
@@ -257,7 +267,9 @@ extension SessionEngineMachine {
     }
 
     private func publishWorkout(_ key: SessionKey) -> [SessionEngineAction] {
-        entries[key]?.record.workout == nil ? [] : [.publishWorkout(key)]
+        guard let record = entries[key]?.record, record.workout != nil else { return [] }
+        // The owner reads there what viewers may not.
+        return [.publishWorkout(key)] + (record.session.edit == nil ? [] : [.publishSessionProfile(key)])
     }
 }
 
@@ -267,7 +279,7 @@ extension Timestamp {
 }
 
 extension Refusal {
-    fileprivate static func workoutNotFound(_ session: SessionID) -> Refusal {
+    static func workoutNotFound(_ session: SessionID) -> Refusal {
         Refusal(
             code: "session_not_found",
             message: "workout \(session) not found; the request workouts lists the workouts, state names other sessions"

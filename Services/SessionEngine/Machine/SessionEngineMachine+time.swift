@@ -83,7 +83,7 @@ extension SessionEngineMachine {
     func reviseEnd(_ entry: inout Entry, _ now: Moment) {
         guard entry.record.session.statusName.isEnded else { return }
         entry.record.endRevision = entry.record.revision
-        if entry.record.isRevised { entry.reviseBy = now + Self.lateQuiet }
+        planRevision(&entry, now)
     }
 
     /// Restores an expired session to its former status, or to `saving` if the user has another unfinished session.
@@ -188,7 +188,8 @@ extension SessionEngineMachine {
         case .canceled(let reason, _): return delete(key, now, givenUp: reason)
         // The user keeps the highest revision, because the revision of `current` must exceed it.
         case .completed: return [.saveUser(key.user), .archive(key), .clear(key)]
-        case .deleted: return [.saveUser(key.user), .erase(key), .clear(key)]
+        case .deleted:
+            return forgetChange(entry.record) + [.saveUser(key.user), .erase(key), .clear(key)]
         case .saving: return []
         }
     }
@@ -214,20 +215,46 @@ extension SessionEngineMachine {
         entry.finishBy = nil
         entry.reviseBy = nil
         entry.record.workout = nil
+        entry.record.finishedEdit = nil
+        let tombstone = bury(&entry, now)
         bump(&entry, now)
         store(entry, key, now)
-        return [listed].compactMap(\.self) + [
+        return [listed].compactMap(\.self) + tombstone + [
             .save(key), .eraseReplies(key), .publishState(key), .publishWorkout(key), .publishCurrent(key.user),
         ] + (hadProfile ? [.publishSessionProfile(key)] : [])
+    }
+
+    /// Stamps the deletion of a workout that readers know.
+    private mutating func bury(_ entry: inout Entry, _ now: Moment) -> [SessionEngineAction] {
+        let key = entry.record.session.key
+        guard let changed = entry.record.changed, changed > users[key.user]?.changes?.cleared ?? 0 else {
+            entry.record.changed = nil
+            return []
+        }
+        return stamp(&entry, now) + [.listDeleted(key)]
+    }
+
+    /// Removes the tombstone of a deleted session that leaves the store. Older cursors are reset from now on.
+    mutating func forgetChange(_ record: SessionRecord) -> [SessionEngineAction] {
+        guard let changed = record.changed else { return [] }
+        let key = record.session.key
+        users[key.user]?.changes?.forget(changed)
+        return [.unlistChange(key, changed), .saveUser(key.user)]
+    }
+
+    /// Removes all changes of a user. Every reader drops its copy.
+    private mutating func forgetChanges(of user: User, _ now: Moment) {
+        users[user]?.changes?.clear(now.wallClock)
     }
 
     /// Removes all data of a user: of the sessions in memory at once, of the others step by step.
     mutating func eraseEverything(of user: User, _ now: Moment) -> [SessionEngineAction] {
         let cutoff = max(currentRevision(user), now.wallClock.milliseconds)
+        forgetChanges(of: user, now)
         let deleted = sessions(of: user).flatMap { delete($0, now) }
         users[user, default: UserRecord()].erasing = cutoff
         users[user]?.erasedAt = now.wallClock
-        return [.unlistAll(user)] + deleted + set(Profile(), user, now) + set([], user, now)
+        return [.unlistAll(user), .saveUser(user)] + deleted + set(Profile(), user, now) + set([], user, now)
     }
 
     /// Whether a stored session is from before its user's data is to be removed.

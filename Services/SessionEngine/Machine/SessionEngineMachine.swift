@@ -115,7 +115,7 @@ struct SessionEngineMachine {
         record.limit(to: now)
         var entry = Entry(record: record, replies: replies, receivedAt: record.lastActiveAt)
         if record.session.statusName == .saving { entry.finishBy = now + Self.savingTimeout }
-        if record.isRevised { entry.reviseBy = now + Self.lateQuiet }
+        planRevision(&entry, now)
         entry.findOverdue(now)
         let user = record.session.key.user
         users[user, default: UserRecord()].raiseCurrent(to: record.revision)
@@ -274,7 +274,7 @@ extension SessionEngineMachine {
         entry.record[keyPath: part] = report
         entry.record.session.receive(report.gaps)
         let published = publish(&entry, before, now)
-        if entry.record.isRevised { entry.reviseBy = now + Self.lateQuiet }
+        planRevision(&entry, now)
         store(entry, key, now)
         return [.save(key)] + published + settle(key, now)
     }
@@ -285,7 +285,7 @@ extension SessionEngineMachine {
             weather.revision > entry.record.weather?.revision ?? -1
         else { return [] }
         entry.record.weather = weather
-        if entry.record.isRevised { entry.reviseBy = now + Self.lateQuiet }
+        planRevision(&entry, now)
         store(entry, key, now)
         return [.save(key)]
     }
@@ -300,7 +300,9 @@ extension SessionEngineMachine {
         guard let record = entries[key]?.record else { return [] }
         switch record.session.status {
         case .saving where record.isComplete || record.hasSamples && !isRouteAwaited(now): return finish(key, now)
-        case .completed where record.isComplete && record.isShort: return finish(key, now)
+        case .completed where record.isComplete && (record.isShort || record.lacksEdit): return finish(key, now)
+        // Names and notes depend on no totals.
+        case .completed where record.lacksEdit && !record.lacksEditOfTotals: return finish(key, now)
         case .unfinished, .saving, .completed, .canceled, .deleted: return []
         }
     }
@@ -320,7 +322,9 @@ extension SessionEngineMachine {
         entry.record.workout = WorkoutRecord(
             record.session, metrics: record.report, route: record.route, weather: record.weather,
             isComplete: record.isComplete, revision: entry.workoutTopic.revise(now.wallClock))
+        entry.record.finishedEdit = record.session.edit
         entry.record.publishedAt = now
+        actions += stamp(&entry, now)
         store(entry, key, now)
         if let old = record.workout.map({ WorkoutOverview($0).place }),
             old != entry.record.workout.map({ WorkoutOverview($0).place })
@@ -328,5 +332,15 @@ extension SessionEngineMachine {
             actions.append(.unlist(key, old))
         }
         return actions + [.list(key), .publishWorkout(key)]
+    }
+
+    /// Gives the workout's change the next number of the user, in the same commit as the change.
+    mutating func stamp(_ entry: inout Entry, _ now: Moment) -> [SessionEngineAction] {
+        let key = entry.record.session.key
+        let old = entry.record.changed
+        var changes = users[key.user]?.changes ?? ChangeLog()
+        entry.record.changed = changes.stamp(now.wallClock)
+        users[key.user, default: UserRecord()].changes = changes
+        return [.saveUser(key.user)] + (old.map { [.unlistChange(key, $0)] } ?? [])
     }
 }

@@ -33,6 +33,11 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var weather: Weather?
     /// The last published finished record.
     var workout: WorkoutRecord?
+    /// The edit in the finished record.
+    var finishedEdit: WorkoutEdit?
+    /// The number of the last change of the finished record or, of a deleted session, of its deletion; absent if readers do
+    /// not know the workout.
+    var changed: Int64?
     /// The time of the last revision of `state` or `workout` by the service's clock.
     var publishedAt: Moment
     /// The last announced phase of the plan's clock.
@@ -85,12 +90,20 @@ struct SessionRecord: Codable, Equatable, Sendable {
         workout.map { $0.incomplete == true || !session.holdsAnnounced($0.next) } ?? true
     }
 
+    /// Whether the finished record lacks an edit.
+    var lacksEdit: Bool { workout != nil && finishedEdit != session.edit }
+
+    /// Whether it lacks an edit that the totals take in.
+    var lacksEditOfTotals: Bool {
+        lacksEdit && (finishedEdit ?? WorkoutEdit()).ofTotals != (session.edit ?? WorkoutEdit()).ofTotals
+    }
+
     /// Whether the totals are newer than the finished record.
     var isRevised: Bool {
         guard let workout else { return false }
         return report?.revision != workout.summaries["metrics"] || isRouteRevised(workout)
             || weather != workout.weather || session.segments != workout.segments || session.endedAt != workout.endedAt
-            || session.timeZone != workout.timeZone
+            || session.timeZone != workout.timeZone || lacksEdit
     }
 
     private func isRouteRevised(_ workout: WorkoutRecord) -> Bool {
@@ -135,11 +148,13 @@ struct UserRecord: Codable, Equatable, Sendable {
     var erasing: Int64?
     /// When the user deleted everything, the last time.
     var erasedAt: Timestamp?
+    /// The changes of workouts; absent before the first.
+    var changes: ChangeLog?
 
     private enum CodingKeys: String, CodingKey {
         case profile
         case profileTopic = "revision"
-        case replies, plans, signedOut, erasing, erasedAt
+        case replies, plans, signedOut, erasing, erasedAt, changes
         case currentTopic = "current"
     }
 
@@ -164,6 +179,8 @@ extension SessionRecord {
     static let history = StoreCollection("history")
     /// ``overviewKey(_:_:)`` → the `WorkoutOverview` of each finished workout: a page of the history is a range of them.
     static let overviews = StoreCollection("overviews")
+    /// ``changeKey(_:_:)`` → the `WorkoutChange` of each finished or deleted workout: its latest one.
+    static let changes = StoreCollection("changes")
     /// ``dueKey(_:_:)`` → nothing: when the topics of a session in history are to be cleared.
     static let due = StoreCollection("due")
     /// `user` → the `UserQuota`.
@@ -177,7 +194,7 @@ extension SessionRecord {
 
     static let schema = StoreSchema(
         service: "session-engine",
-        steps: [[sessions, history, overviews, due, quotas, replies, users, corrupt]])
+        steps: [[sessions, history, overviews, due, quotas, replies, users, corrupt], [changes]])
 
     /// The session of a key in ``corrupt``; `nil` for a record of another kind.
     static func corruptSession(_ key: String) -> SessionKey? {
@@ -191,6 +208,14 @@ extension SessionRecord {
         "\(user)/\(text(place.at))/\(place.session)"
     }
 
+    /// In the order of the changes.
+    static func changeKey(_ user: User, _ changed: Int64) -> String { "\(user)/\(text(changed))" }
+
+    /// The number of a ``changeKey(_:_:)``.
+    static func changed(_ key: String) -> Int64? {
+        Int64(key.drop { $0 != "/" }.dropFirst(), radix: 16)
+    }
+
     /// The keys sort by time.
     static func dueKey(_ time: Timestamp, _ key: SessionKey) -> String { "\(text(time))/\(key)" }
 
@@ -198,8 +223,10 @@ extension SessionRecord {
     static func dueSession(_ key: String) -> SessionKey? { SessionKey(String(key.drop { $0 != "/" }.dropFirst())) }
 
     /// 16 hex digits, in the order of the times since 1970.
-    static func text(_ time: Timestamp) -> String {
-        let digits = String(max(0, time.microseconds), radix: 16)
+    static func text(_ time: Timestamp) -> String { text(time.microseconds) }
+
+    private static func text(_ number: Int64) -> String {
+        let digits = String(max(0, number), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

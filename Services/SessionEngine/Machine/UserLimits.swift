@@ -6,7 +6,7 @@ import Workouts
 /// lists the limits for clients.
 enum UserLimit: Hashable {
     case hour, day, past, plans, stored, open, memory
-    case commands, requests, viewerRequests
+    case commands, edits, requests, viewerRequests
 
     /// Sessions begun within an hour and within a day of the first.
     static let sessionsAnHour = 50
@@ -25,6 +25,8 @@ enum UserLimit: Hashable {
     static let restingSessions = 20
     /// Replies in memory, of all the user's sessions.
     static let replies = 10_000
+    /// Edits of workouts within an hour of the first: totals are computed again after each.
+    static let editsAnHour = 300
     /// Requests for history: burst and rate a second.
     static let requestBurst = 100.0
     static let requestRate = 10.0
@@ -43,6 +45,7 @@ enum UserLimit: Hashable {
         case .open: "sessions_open"
         case .memory: "sessions_memory"
         case .commands: "commands"
+        case .edits: "edits_hour"
         case .requests: "history_requests"
         case .viewerRequests: "viewer_requests"
         }
@@ -67,6 +70,7 @@ enum UserLimit: Hashable {
                 ("too_many_sessions", "at most \(Self.sessionsInMemory) unfinished, canceled or saving sessions")
             case .commands:
                 ("too_many_commands", "at most \(Self.replies) commands for unfinished, canceled or saving sessions")
+            case .edits: ("too_many_commands", "at most \(Self.editsAnHour) edits of workouts an hour")
             case .requests: ("too_many_requests", "at most \(Int(Self.requestRate)) requests for history a second")
             case .viewerRequests: ("too_many_requests", "at most \(Int(Self.viewerRate)) request of a viewer a second")
             }
@@ -107,6 +111,8 @@ struct UserQuota: Codable, Equatable, Sendable {
     private var day = CountingWindow()
     private var past = CountingWindow()
     private var plans = CountingWindow()
+    /// Absent before the first edit.
+    private var edits: CountingWindow?
     /// Sessions in the store.
     private(set) var stored = 0
 
@@ -138,6 +144,17 @@ struct UserQuota: Codable, Equatable, Sendable {
         stored += 1
     }
 
+    /// Seconds until another edit is allowed; `nil` if it is now.
+    func waitForEdit(_ now: Moment) -> Double? {
+        edits?.wait(limit: UserLimit.editsAnHour, Self.hourLength, now)
+    }
+
+    mutating func edit(_ now: Moment) {
+        var window = edits ?? CountingWindow()
+        window.add(1, Self.hourLength, now)
+        edits = window
+    }
+
     /// A session left the store.
     mutating func erase() {
         stored = max(0, stored - 1)
@@ -148,6 +165,7 @@ struct UserQuota: Codable, Equatable, Sendable {
         day.limit(to: now)
         past.limit(to: now)
         plans.limit(to: now)
+        edits?.limit(to: now)
     }
 }
 

@@ -7,9 +7,9 @@ import Workouts
 struct RunContext: Sendable {
     /// Whether another run that is not over has the user as confirmed or running: see ``Run/occupies(_:)``.
     var isRunningElsewhere = false
-    /// The limit that the invitations exceed: it is thrown if one of them is new. See ``Run/newInvitations(_:)``.
-    var invitationLimit: Refusal?
-    /// Invited users who do not see the invitation: unknown, blocking or at the limit of open invitations.
+    /// Why invitations are refused: it is thrown if one of them is new. See ``Run/newInvitations(_:)``.
+    var refusal: Refusal?
+    /// Invited users who do not see the invitation: blocking or at the limit of open invitations.
     var unreachable: Set<User> = []
     /// Whether the user has a prompt, answered or not.
     var hasPrompt = false
@@ -112,7 +112,7 @@ extension Run {
         }
         let new = newInvitations(users)
         guard !new.isEmpty else { return }
-        if let limit = context.invitationLimit { throw limit }
+        if let refusal = context.refusal { throw refusal }
         let runners = runnerCount + new.count
         let listed = participants.count + new.count { participant($0) == nil }
         guard runners <= RunSettings.runners.upperBound, listed <= Self.listLimit else { throw .runFull }

@@ -39,6 +39,8 @@ struct RunRecord: Codable, Equatable, Sendable {
         var known = workouts[user] ?? []
         if let index = known.firstIndex(where: { $0.session == workout.session }) {
             guard workout.revision > known[index].revision else { return false }
+            // Results are those of the recording, unless an edit came before it.
+            guard workout.edited != true || known[index].edited == true else { return false }
             known.remove(at: index)
         }
         workouts[user] = (known + [workout]).suffix(RunParticipant.Entry.sessionLimit)

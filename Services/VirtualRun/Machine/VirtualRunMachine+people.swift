@@ -11,7 +11,9 @@ extension VirtualRunMachine {
         var person = before
         switch request.action {
         case .runs(let query): return [.listRuns(user, request.envelope, query)]
-        case .addContact(let other): try person.contacts.add(other, unless: user)
+        case .addContact(let other):
+            if let refusal = refusal(ofInvitationsTo: [other]) { throw refusal }
+            try person.contacts.add(other, unless: user)
         case .removeContact(let other): person.contacts.removeAll { $0 == other }
         case .block(let other):
             try person.blocked.add(other, unless: user)

@@ -92,7 +92,7 @@ extension VirtualRunMachine {
             context.isRunningElsewhere = parts(of: user, besides: run.id).contains(where: \.isOccupied)
         case .invite(let users):
             let new = run.newInvitations(users)
-            context.invitationLimit = invitationLimit(new, from: user, now)
+            context.refusal = refusal(of: new, from: user, now)
             context.unreachable = Set(new.filter { !isReachable($0, for: user) })
         case .keepWaiting: context.hasPrompt = entries[run.id]?.live.prompt(of: user) != nil
         default: break
@@ -116,7 +116,7 @@ extension VirtualRunMachine {
     /// The run of a proposal, if limits and the owners of its ghosts allow it now.
     func make(_ id: RunID, _ proposal: RunProposal, _ user: User, _ now: Moment) throws(Refusal) -> Run {
         guard parts(of: user).count(where: \.isHost) < RunLimit.hosted else { throw .runLimit }
-        if let limit = invitationLimit(proposal.invite, from: user, now) { throw limit }
+        if let refusal = refusal(of: proposal.invite, from: user, now) { throw refusal }
         let unreachable = Set(proposal.invite.filter { !isReachable($0, for: user) })
         let run = try Run(id, proposal, from: user, unreachable: unreachable, now: now)
         if let key = run.ghosts.compactMap(\.key).first(where: { $0.user != user && !sharesGhost($0, with: user) }) {
@@ -165,7 +165,9 @@ extension VirtualRunMachine {
         return old.map { .saveInvitations(shard, $0) }
     }
 
-    private func invitationLimit(_ users: [User], from host: User, _ now: Moment) -> Refusal? {
+    /// Why invitations are refused.
+    private func refusal(of users: [User], from host: User, _ now: Moment) -> Refusal? {
+        if let refusal = refusal(ofInvitationsTo: users) { return refusal }
         let sent =
             (invitations[host] ?? [:]).values.reduce(0) { $0 + $1.count(now) } + (elsewhere[host]?.invitations ?? 0)
         guard users.count <= RunLimit.invitations - sent else { return .inviteLimit }
@@ -176,7 +178,7 @@ extension VirtualRunMachine {
         return isAtLimit ? .inviteLimitToOne : nil
     }
 
-    /// Whether a user is shown a host's invitation. An invitation to a user without an account has no reader.
+    /// Whether a user is shown a host's invitation.
     func isReachable(_ user: User, for host: User) -> Bool {
         guard people[user]?.accepts(invitationOf: host) ?? !foreign.contains(user.shard) else { return false }
         return parts(of: user).count(where: \.isShown) < RunLimit.shown
@@ -242,6 +244,9 @@ extension Refusal {
     static let inviteLimitToOne = Refusal(
         code: "invite_limit",
         message: "someone on this list has \(RunLimit.openToOne) unanswered invitations from you; wait for a reply")
+    static func unknownAccount(_ user: User) -> Refusal {
+        Refusal(code: "unknown_account", message: "'\(user)' is no account that can take part in runs; check the name")
+    }
     static func ghostNotFound(_ key: SessionKey) -> Refusal {
         Refusal(
             code: "ghost_not_found",

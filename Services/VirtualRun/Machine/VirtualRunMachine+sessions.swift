@@ -9,6 +9,8 @@ extension VirtualRunMachine {
     /// Handles a session's state.
     mutating func receiveState(_ state: SessionState, now: Moment) -> [VirtualRunAction] {
         let key = state.key
+        // Results are those of the recording. A completed session changes them no more.
+        if state.edited == true, state.status == .completed, knowsEnd(of: key) { return [] }
         var ids = sessions[key] ?? []
         if let run = state.run { ids.insert(run) }
         var actions = state.status == .deleted ? refuseCreations(with: key, now) : []
@@ -22,6 +24,16 @@ extension VirtualRunMachine {
             actions += advanceLive(id, now) + revise(id, now)
         }
         return actions
+    }
+
+    /// Whether all runs of a session know its end.
+    private func knowsEnd(of key: SessionKey) -> Bool {
+        guard let ids = sessions[key], !ids.isEmpty else { return false }
+        return ids.allSatisfy { id in
+            entries[id]?.run.participant(key.user)?.entry?.sessions.contains {
+                $0.session == key.session && $0.endedAt != nil
+            } ?? true
+        }
     }
 
     /// Removes what a run keeps of a deleted session.

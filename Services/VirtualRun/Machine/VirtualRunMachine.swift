@@ -44,6 +44,8 @@ struct VirtualRunMachine {
     var elsewhere: [User: RunsElsewhere] = [:]
     /// Finished runs of other replicas with a session that a request wants as a ghost.
     var lent: [SessionKey: [Run]] = [:]
+    /// The accounts that can take part in runs; empty until the broker's plugin has published them.
+    private var accounts: Set<User> = []
     /// Invitations by sender and shard of the runs.
     var invitations: [User: [Shard: InvitationTally]] = [:]
     /// The `partners` that deletions cleared, and when; each connect clears them again for 48 h.
@@ -234,7 +236,18 @@ struct VirtualRunMachine {
     mutating func standBy() {
         (announcedAt, aggregators, elsewhere, lent) = ([:], OnlineProcesses(), [:], [:])
         (profiles, rates, collecting, collector) = ([:], [:], [:], ChunkCollector(timing: .virtualRun))
-        (touched, viewing) = ([], [])
+        (touched, viewing, accounts) = ([], [], [])
+    }
+
+    /// - Parameter rights: of an account; `nil` if it was removed. A viewer has no workouts, so it takes part in no run.
+    mutating func receive(_ rights: AccountRights?, of user: User) {
+        if rights?.viewer == false { accounts.insert(user) } else { accounts.remove(user) }
+    }
+
+    /// Why these users cannot be invited: one has no account that could accept.
+    func refusal(ofInvitationsTo users: [User]) -> Refusal? {
+        guard !accounts.isEmpty else { return nil }
+        return users.first { !accounts.contains($0) }.map(Refusal.unknownAccount)
     }
 
     /// Ages stand until the next connection has a metrics-aggregator.

@@ -8,7 +8,7 @@ package enum ChunkKind: String, CaseIterable, Sendable {
 
 /// What a chunk of `series/{n}` or `track/{n}` is a part of.
 package struct ChunkHead: Equatable, Sendable {
-    /// The revision of the summary that it belongs to.
+    /// The revision of the summary that it belongs to; 0 of a session in progress.
     package let revision: Int64
     package let number: Int
     package let count: Int

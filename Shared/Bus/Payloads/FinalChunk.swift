@@ -1,8 +1,8 @@
 package import Workouts
 
-/// One chunk of `series/{n}` or `track/{n}`, as it was read: rows of a finished session.
+/// One chunk of `series/{n}` or `track/{n}`, as it was read.
 package struct FinalChunk: Equatable, Sendable {
-    /// The revision of the summary that it belongs to.
+    /// The revision of the summary that it belongs to; 0 of a session in progress.
     package private(set) var revision: Int64 = -1
     package private(set) var number = -1
     /// How many chunks there are.

@@ -1,5 +1,41 @@
 package import Workouts
 
+/// A `workouts` request: a page of the history, or the changes since a cursor.
+package enum HistoryRequest: Hashable, Sendable {
+    case page(HistoryQuery)
+    /// The changes and deletions after a cursor, oldest first; from 0 all workouts.
+    case changes(after: ChangeCursor)
+}
+
+extension HistoryRequest: Codable {
+    private enum Key: String, CodingKey, CaseIterable {
+        case changedAfter, before, from, to, limit
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        guard let cursor = try container.decodeIfPresent(ChangeCursor.self, forKey: .changedAfter) else {
+            self = .page(try HistoryQuery(from: decoder))
+            return
+        }
+        guard Set(container.allKeys) == [.changedAfter] else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .changedAfter, in: container,
+                debugDescription: "not together with before, from, to or limit; changes come at most 100 at a time")
+        }
+        self = .changes(after: cursor)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .page(let query): try query.encode(to: encoder)
+        case .changes(let cursor):
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(cursor, forKey: .changedAfter)
+        }
+    }
+}
+
 /// The part of a user's history that a request asks for, newest first.
 package struct HistoryQuery: Hashable, Sendable {
     package static let limit = 100
@@ -52,6 +88,8 @@ package struct ViewerRequest: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         /// A part of the viewed user's history.
         case workouts(HistoryQuery)
+        /// The changes of the viewed user's workouts after a cursor.
+        case workoutChanges(after: ChangeCursor)
         /// The record, the series and the track of a finished workout, published again.
         case chunks(SessionID)
     }
@@ -78,7 +116,11 @@ extension ViewerRequest: Codable {
         id = try container.decode(CommandID.self, forKey: .id)
         client = try container.decodeIfPresent(Client.self, forKey: .client)
         switch try container.decode(String.self, forKey: .type) {
-        case "workouts": action = .workouts(try HistoryQuery(from: decoder))
+        case "workouts":
+            switch try HistoryRequest(from: decoder) {
+            case .page(let query): action = .workouts(query)
+            case .changes(let cursor): action = .workoutChanges(after: cursor)
+            }
         case "chunks": action = .chunks(try container.decode(SessionID.self, forKey: .session))
         case let type:
             throw DecodingError.dataCorruptedError(
@@ -95,6 +137,9 @@ extension ViewerRequest: Codable {
         case .workouts(let query):
             try container.encode("workouts", forKey: .type)
             try query.encode(to: encoder)
+        case .workoutChanges(let cursor):
+            try container.encode("workouts", forKey: .type)
+            try HistoryRequest.changes(after: cursor).encode(to: encoder)
         case .chunks(let session):
             try container.encode("chunks", forKey: .type)
             try container.encode(session, forKey: .session)

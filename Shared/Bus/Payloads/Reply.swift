@@ -14,8 +14,14 @@ package struct Reply: Codable, Hashable, Sendable {
     package var error: Refusal?
     /// The requested page of history, newest first.
     package var workouts: [WorkoutOverview]?
-    /// The position of the last workout: `before` for the next page. Absent on the last page.
-    package var next: HistoryPlace?
+    /// The requested changes of workouts, oldest first.
+    package var changes: [WorkoutChange]?
+    /// For a page: the position of its last workout, absent on the last page. For changes: the cursor of the next request.
+    package var next: HistoryCursor?
+    /// Whether more changes follow now.
+    package var more: Bool?
+    /// Set if the cursor is none of this history: the changes begin at the start, and the reader drops its copy.
+    package var reset: Bool?
     /// The requested page of virtual runs, newest first.
     package var runs: [RunOverview]?
     /// The routes that participants of a virtual run share.

@@ -6,6 +6,10 @@ package struct UserProfile: Codable, Equatable, Sendable {
     package var profile: Profile
     /// When the user deleted everything; data from before then are void. Absent in the copy of a session.
     package var erasedAt: Timestamp?
+    /// In the copy of a session: what the user changed of the finished workout, and what it was before. Viewers read
+    /// neither this topic nor these fields elsewhere.
+    package var edit: WorkoutEdit?
+    package var recorded: RecordedWorkout?
 
     package init(revision: Int64, profile: Profile, erasedAt: Timestamp? = nil) {
         self.revision = revision
@@ -14,13 +18,15 @@ package struct UserProfile: Codable, Equatable, Sendable {
     }
 
     private enum Key: String, CodingKey {
-        case revision, erasedAt
+        case revision, erasedAt, edit, recorded
     }
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         revision = try container.decode(Int64.self, forKey: .revision)
         erasedAt = try container.number(Timestamp.self, forKey: .erasedAt)
+        edit = try container.decodeIfPresent(WorkoutEdit.self, forKey: .edit)
+        recorded = try container.decodeIfPresent(RecordedWorkout.self, forKey: .recorded)
         profile = try Profile(from: decoder)
     }
 
@@ -29,10 +35,12 @@ package struct UserProfile: Codable, Equatable, Sendable {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(revision, forKey: .revision)
         try container.encodeIfPresent(erasedAt, forKey: .erasedAt)
+        try container.encodeIfPresent(edit, forKey: .edit)
+        try container.encodeIfPresent(recorded, forKey: .recorded)
     }
 }
 
-/// The user's profile at the start of a session, on `{session}/profile`. `state` names its revision.
+/// The user's profile at the start of a session with the changes of its owner, on `{session}/profile`. `state` names its revision.
 package typealias SessionProfile = UserProfile
 
 extension SessionProfile {

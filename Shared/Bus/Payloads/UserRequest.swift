@@ -6,10 +6,15 @@ package struct UserRequest: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         /// Replaces the profile.
         case setProfile(Profile)
+        /// A page of the history.
         case workouts(HistoryQuery)
+        /// The changes of workouts after a cursor; from 0 all workouts.
+        case workoutChanges(after: ChangeCursor)
         /// Saves a planned workout and replaces the one with the same id; with a base only that version.
         case savePlan(PlanID, WorkoutDefinition, base: SavedPlans.Version? = nil)
         case deletePlan(PlanID, base: SavedPlans.Version? = nil)
+        /// Changes a finished workout. No command, because viewers read commands and not the note or the weight.
+        case edit(SessionID, SessionEdit)
         case deleteWorkout(SessionID)
         case deleteEverything
     }
@@ -50,7 +55,10 @@ extension UserRequest: Codable {
             }
             action = .setProfile(profile)
         case "workouts":
-            action = .workouts(try HistoryQuery(from: decoder))
+            switch try HistoryRequest(from: decoder) {
+            case .page(let query): action = .workouts(query)
+            case .changes(let cursor): action = .workoutChanges(after: cursor)
+            }
         case "savePlan":
             let plan = try container.decode(PlanID.self, forKey: .plan)
             guard let definition = try WorkoutDefinition.checked(container, .definition) else {
@@ -62,6 +70,8 @@ extension UserRequest: Codable {
             action = .deletePlan(
                 try container.decode(PlanID.self, forKey: .plan),
                 base: try container.number(SavedPlans.Version.self, forKey: .base))
+        case "edit":
+            action = .edit(try container.decode(SessionID.self, forKey: .session), try SessionEdit(from: decoder))
         case "deleteWorkout": action = .deleteWorkout(try container.decode(SessionID.self, forKey: .session))
         case "deleteEverything": action = .deleteEverything
         case let type:
@@ -81,6 +91,9 @@ extension UserRequest: Codable {
         case .workouts(let query):
             try container.encode("workouts", forKey: .type)
             try query.encode(to: encoder)
+        case .workoutChanges(let cursor):
+            try container.encode("workouts", forKey: .type)
+            try HistoryRequest.changes(after: cursor).encode(to: encoder)
         case .savePlan(let plan, let definition, let base):
             try container.encode("savePlan", forKey: .type)
             try container.encode(plan, forKey: .plan)
@@ -90,6 +103,10 @@ extension UserRequest: Codable {
             try container.encode("deletePlan", forKey: .type)
             try container.encode(plan, forKey: .plan)
             try container.encodeIfPresent(base, forKey: .base)
+        case .edit(let session, let edit):
+            try container.encode("edit", forKey: .type)
+            try container.encode(session, forKey: .session)
+            try edit.encode(to: encoder)
         case .deleteWorkout(let session):
             try container.encode("deleteWorkout", forKey: .type)
             try container.encode(session, forKey: .session)

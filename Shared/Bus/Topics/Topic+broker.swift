@@ -38,3 +38,15 @@ extension TopicFilter {
     /// How often each limit of the broker refused each account.
     package static let limits = MQTTSubscription(filter: Topic.limitPrefix + "+/+", qos: .atLeastOnce)
 }
+
+/// What the broker's plugin tells about an account.
+package struct AccountRights: Decodable {
+    /// Whether it only reads others' topics.
+    package let viewer: Bool
+
+    /// `nil` for an account that was removed.
+    package init?(_ message: MQTTMessage) throws(PayloadError) {
+        guard !message.payload.isEmpty else { return nil }
+        self = try JSONCoding.decode(Self.self, from: message.payload)
+    }
+}

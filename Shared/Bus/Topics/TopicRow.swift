@@ -76,7 +76,8 @@ extension SessionTopic.Kind {
         case .state: TopicRow(.atLeastOnce, retained: true, from: [.sessionEngine], to: Party.working)
         case .profile:
             TopicRow(
-                .atLeastOnce, retained: true, from: [.sessionEngine], to: [.sessionEngine, .metricsAggregator],
+                .atLeastOnce, retained: true, from: [.sessionEngine],
+                to: [.sessionEngine, .metricsAggregator, .exporter],
                 viewers: false)
         case .samples: TopicRow(.atMostOnce, from: [.user], to: [.metricsAggregator], queue: .items)
         case .samplesAck: TopicRow(.atMostOnce, from: [.metricsAggregator], to: [])

@@ -25,6 +25,7 @@ import paho.mqtt.client as mqtt
 REPEAT_INTERVAL = 5
 # A batch waits twice as long after each repetition, up to this.
 LONGEST_WAIT = 60
+LONGEST_RETRY = 86400
 BATCH_SIZE = 1000
 
 # Takes the place of a topic in the inbox when a connection begins.
@@ -77,6 +78,7 @@ class CommandSender:
         self.accepted = set()
         self.asked = None
         self.repeat_at = 0
+        self.is_refused = False
 
     def next_command(self, now):
         pending = [command for command in self.commands if command["id"] not in self.accepted]
@@ -86,6 +88,7 @@ class CommandSender:
             return None
         self.asked = pending[0]["id"]
         self.repeat_at = now + REPEAT_INTERVAL
+        self.is_refused = False
         return pending[0]
 
     def receive_reply(self, reply, now):
@@ -93,15 +96,16 @@ class CommandSender:
             self.accepted.add(reply["id"])
             return
         error = reply["error"]
-        if "retryAfter" in error:
-            self.repeat_at = now + error["retryAfter"]
-        elif error["code"] != "session_in_progress":
+        # While the user's other workout is unfinished, the start is repeated until that is over.
+        if "retryAfter" not in error and error["code"] != "session_in_progress":
             sys.exit(error["message"])
-        # The user's other workout is unfinished: the start is repeated until it is over.
+        self.is_refused = True
+        self.repeat_at = now + min(max(error.get("retryAfter", 0), REPEAT_INTERVAL), LONGEST_RETRY)
 
     def reconnect(self):
-        # The command or its reply may be lost with the connection.
-        self.asked = None
+        # The command or its reply may be lost with the connection. What was refused has its time all the same.
+        if not self.is_refused:
+            self.asked = None
 
 
 class SampleSender:
@@ -116,6 +120,7 @@ class SampleSender:
         self.wait = REPEAT_INTERVAL
         self.repeat_at = 0
         self.epoch = None
+        self.went_back_for = None
 
     def next_batch(self, now):
         is_in_flight = self.sent > self.acknowledged
@@ -130,13 +135,18 @@ class SampleSender:
     def receive_acknowledgement(self, message):
         if "error" in message or message["n"] > len(self.items):
             sys.exit(f"refused: {message}")
+        number = message["n"]
         # A new owner of the session may lack the batch in flight.
         is_new_owner = message.get("e") != self.epoch
         # An answer to a repeated batch may be lower than before: the server was restored from a backup.
         is_repeated = self.wait > REPEAT_INTERVAL
+        # A number that comes again says that the batch there was lost. It is sent again once for each number.
+        is_gap = number == self.acknowledged and number != self.went_back_for
         # Any other acknowledgement that does not advance is late.
-        if message["n"] > self.acknowledged or is_new_owner or is_repeated:
-            self.acknowledged = self.sent = message["n"]
+        if number > self.acknowledged or is_new_owner or is_repeated or is_gap:
+            if number <= self.acknowledged:
+                self.went_back_for = number
+            self.acknowledged = self.sent = number
         self.epoch = message.get("e")
 
     def reconnect(self):

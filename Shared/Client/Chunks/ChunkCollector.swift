@@ -112,6 +112,8 @@ package struct ChunkCollector: Sendable {
         _ payload: ArraySlice<UInt8>, number: Int, kind: ChunkKind, of key: SessionKey
     ) throws(PayloadError) {
         let revision = try ChunkHead(payload).revision
+        // Of a workout in progress.
+        guard revision > 0 else { return }
         let (room, folder) = (limits, folder)
         let held = wantedBytes + wantedFileBytes
         change(key) { collection in

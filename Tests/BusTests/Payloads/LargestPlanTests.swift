@@ -1,5 +1,6 @@
 import Bus
 import Foundation
+import TestSupport
 import Testing
 import Workouts
 
@@ -114,6 +115,7 @@ import Workouts
         totals.splits = Array(
             repeating: try JSONCoding.decode(MetricsSummary.Split.self, from: split.utf8),
             count: MetricsSummary.splitLimit(laps: 0))
+        try totals.fill()
         var route = RouteSummary()
         // All characters of an encoded polyline, equally often.
         let letters = (63...126).map { Character(UnicodeScalar($0)) }

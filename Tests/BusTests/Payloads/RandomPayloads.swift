@@ -44,8 +44,10 @@ extension SeededRandom {
         let actions: [UserRequest.Action] = [
             .setProfile(profile()), .setProfile(Profile()),
             .workouts(HistoryQuery(before: maybe(place()), from: maybe(time()), to: maybe(time()), limit: limit)),
+            .workoutChanges(after: cursor()),
             .savePlan(identifier(), definition(), base: maybe(version())),
-            .deletePlan(identifier(), base: maybe(version())), .deleteWorkout(identifier()),
+            .deletePlan(identifier(), base: maybe(version())), .edit(identifier(), edit()),
+            .deleteWorkout(identifier()),
             .deleteEverything,
         ]
         return actions.map { UserRequest(id: identifier(), client: name(), action: $0) }
@@ -53,11 +55,33 @@ extension SeededRandom {
 
     private mutating func version() -> SavedPlans.Version { SavedPlans.Version(savedAt: maybe(time())) }
 
+    private mutating func edited<Value>(_ value: Value) -> FieldEdit<Value> {
+        [.keep, .undo, .set(value)].randomElement(using: &self) ?? .keep
+    }
+
+    private mutating func edit() -> SessionEdit {
+        var edit = SessionEdit()
+        edit.name = edited("Hills")
+        edit.activity = edited(some(Activity.self))
+        edit.environment = edited(some(Environment.self))
+        edit.note = edited("Windy.\n\tKnee fine.")
+        edit.exertion = edited(.random(in: SessionEdit.exertions, using: &self))
+        edit.trimStart = edited(time())
+        edit.trimEnd = edited(time())
+        edit.weight = edited(.random(in: 20...400, using: &self))
+        edit.maximumHeartRate = .set(.random(in: 80...250, using: &self))
+        return edit
+    }
+
+    private mutating func cursor() -> ChangeCursor {
+        Bool.random(using: &self) ? ChangeCursor(revision()) : ChangeCursor(revision(), since: revision(), latest: revision())
+    }
+
     mutating func viewerRequests() -> [ViewerRequest] {
         let query = HistoryQuery(
             before: maybe(place()), from: maybe(time()), to: maybe(time()),
             limit: .random(in: 1...HistoryQuery.limit, using: &self))
-        return [.workouts(query), .chunks(identifier())].map {
+        return [.workouts(query), .workoutChanges(after: cursor()), .chunks(identifier())].map {
             ViewerRequest(id: identifier(), client: maybe(name()), action: $0)
         }
     }
@@ -69,10 +93,21 @@ extension SeededRandom {
         let pages = [0, 1, HistoryQuery.limit].map { count in
             var page = Reply(id: identifier(), revision: nil, now: time())
             page.workouts = (0..<count).map { WorkoutOverview(workouts[$0 % workouts.count]) }
-            page.next = maybe(place())
+            page.next = maybe(.before(place()))
             return page
         }
-        return plain + pages
+        let changes = [0, 1, HistoryQuery.limit].map { count in
+            var page = Reply(id: identifier(), revision: nil, now: time())
+            page.changes = (0..<count).map { number in
+                guard Bool.random(using: &self) else { return .deleted(identifier(), changed: revision()) }
+                return .workout(WorkoutOverview(workouts[number % workouts.count], changed: revision()))
+            }
+            page.next = .changedAfter(cursor())
+            page.more = maybe(true)
+            page.reset = maybe(true)
+            return page
+        }
+        return plain + pages + changes
     }
 
     /// A client's `start` that leaves the activity to its planned workout, and that workout.
@@ -110,7 +145,8 @@ extension SeededRandom {
             gaps: silences(), outside: streams(),
             totals: items.summary(
                 laps: session.laps, units: session.units,
-                physiology: Physiology(session.profile, of: session.state(revision: 1))))
+                physiology: Physiology(session.profile, of: session.state(revision: 1)), activity: session.activity,
+                poolLength: session.poolLength))
     }
 
     mutating func snapshot() -> MetricsSnapshot {

@@ -14,6 +14,8 @@ extension SeededRandom {
         profile.weight = maybe(.random(in: 20...400, using: &self))
         profile.restingHeartRate = maybe(.random(in: 20...150, using: &self))
         profile.maximumHeartRate = maybe(.random(in: 80...250, using: &self))
+        profile.thresholdHeartRate = maybe(.random(in: 60...240, using: &self))
+        profile.thresholdPower = maybe(.random(in: 30...1_000, using: &self))
         profile.zones = maybe((0..<4).map { _ in Double.random(in: 20...300, using: &self) }.sorted())
         profile.timeZone = maybe("Europe/Berlin")
         return profile

@@ -196,7 +196,7 @@ struct RunRequestTests {
 
     @Test func `a limit of invitations refuses only new ones`() throws {
         var stage = try RunStage()
-        let limit = RunContext(invitationLimit: Refusal(code: "invite_limit", message: ""))
+        let limit = RunContext(refusal: Refusal(code: "invite_limit", message: ""))
         #expect(stage.ask(Self.anna, .invite([Self.ben]), context: limit) == "ok")
         #expect(stage.ask(Self.anna, .invite([Self.dora]), context: limit) == "invite_limit")
         #expect(stage.status(Self.dora) == nil)
