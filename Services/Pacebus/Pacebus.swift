@@ -31,6 +31,7 @@ struct Pacebus: AsyncParsableCommand {
                     Harder.self, GoTo.self, Present.self,
                 ]),
             CommandGroup(name: "Saved plans", subcommands: [SavePlan.self, DeletePlan.self, Plans.self]),
+            CommandGroup(name: "For makers of devices", subcommands: [CheckDevice.self]),
             CommandGroup(
                 name: "Virtual run",
                 subcommands: [
