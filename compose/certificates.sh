@@ -25,12 +25,12 @@ certified_names() {
 # data/tls/ca.crt, the authority that devices must trust.
 need_certificate() {
     mkdir -p data/tls
-    [[ -s data/tls/ca.crt ]] || make_authority
     local name names=()
     for name in $(certified_names "$1"); do
         # Digits and dots are an IPv4 address, a colon means IPv6, all else is a name.
         if [[ $name =~ ^[0-9.]+$|: ]]; then names+=("IP:$name"); else names+=("DNS:$name"); fi
     done
+    vouches_for "${names[@]}" || make_authority "${names[@]}"
     {
         printf 'basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\n'
         printf 'subjectAltName=%s\n' "$(IFS=, && say "${names[*]}")"
@@ -49,12 +49,41 @@ need_certificate() {
     mv data/tls/server.ext.new data/tls/server.ext
 }
 
+# vouches_for NAME…: whether the authority may sign for these names. One that is older than constraints may.
+vouches_for() {
+    local permitted wanted
+    [[ -s data/tls/ca.crt ]] || return 1
+    permitted=$(sed -n 's/^nameConstraints=critical,//p' data/tls/ca.conf)
+    [[ $permitted ]] || return 0
+    for wanted in $(constraints "$@"); do [[ ,$permitted, == *",$wanted,"* ]] || return 1; done
+}
+
+# constraints NAME…: prints what limits an authority to these names, so that a stolen key reads no other traffic of the phones
+# that trust it. Without an address among them, none is allowed.
+constraints() {
+    local name permitted=()
+    for name; do
+        case $name in
+            IP:*:*) permitted+=("permitted;$name/ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff") ;;
+            IP:*) permitted+=("permitted;$name/255.255.255.255") ;;
+            *) permitted+=("permitted;$name") ;;
+        esac
+    done
+    if [[ "$*" != *IP:* ]]; then permitted+=('excluded;IP:0.0.0.0/0.0.0.0' 'excluded;IP:::/::'); fi
+    printf '%s\n' "${permitted[@]}"
+}
+
+# make_authority NAME…: for these names alone.
 make_authority() {
+    local permitted
+    mapfile -t permitted < <(constraints "$@")
+    if [[ -s data/tls/ca.crt ]]; then say "This machine's names have changed: devices must trust the new authority"; fi
     say "Creating a certificate authority: data/tls/ca.crt and data/tls/ca.key"
+    rm -f data/tls/server.ext
     make_key data/tls/ca.key
     printf '%s\n' '[req]' 'distinguished_name=name' 'x509_extensions=authority' '[name]' '[authority]' \
         'basicConstraints=critical,CA:TRUE,pathlen:0' 'keyUsage=critical,keyCertSign,cRLSign' \
-        'subjectKeyIdentifier=hash' >data/tls/ca.conf
+        'subjectKeyIdentifier=hash' "nameConstraints=critical,$(IFS=, && say "${permitted[*]}")" >data/tls/ca.conf
     openssl req -x509 -config data/tls/ca.conf -key data/tls/ca.key -sha256 -days 3650 \
         -subj "/CN=Pacebus on $(hostname)" -out data/tls/ca.crt.new
     mv data/tls/ca.crt.new data/tls/ca.crt

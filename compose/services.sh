@@ -38,7 +38,8 @@ launch_service() {
     fi
     connect_as "_$service"
     if [[ $service == dashboard ]]; then
-        settings=("WEB_PORT=${ports[$(web_listener "$1")]}" "LOGIN_KEY_FILE=$login_key" "${web_settings[@]}")
+        settings=("WEB_PORT=${ports[$(web_listener "$1")]}" "LOGIN_KEY_FILE=$login_key" PAIRINGS_FOLDER=data/run/pairings
+            "${web_settings[@]}")
     elif [[ $postgres ]]; then
         settings=("STORE_URL=postgres://$service@${store_servers:-127.0.0.1:${ports[postgres]}}/pacebus"
             "STORE_PASSWORD_FILE=$(store_secret "$service")" SHARDS=auto)

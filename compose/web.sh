@@ -30,8 +30,9 @@ build_web() {
         mv "$new/page" "$file"
     done
     rm "$new/pages/frame.html"
+    inline "$new"
     assets_of "$new" | LC_ALL=C sort | (cd "$new" && xargs sha256sum) | sha256sum | cut -c 1-16 >"$new/version"
-    sed -i "s|{{assets}}|/assets/$(<"$new/version")|g" "$new"/pages/*.html
+    sed -i "s|{{assets}}|/assets/$(<"$new/version")|g" "$new"/pages/*.html "$new/modules/service-worker.js"
     for file in $(assets_of "$new"); do
         case $file in *.png) ;; *) gzip -9nk "$new/$file" ;; esac
     done
@@ -50,7 +51,7 @@ bundle() {
     mapfile -t entries < <(grep -rhoE '/modules/[a-z-]+\.js"></script>|Worker\(new URL\("\./[a-z-]+\.js' "$web"/{pages,modules} |
         grep -oE '[a-z-]+\.js' | sort -u)
     esbuild "${entries[@]/#/$modules/}" --bundle --format=esm '--external:*/leaflet.js' '--external:*/dygraphs.js' "${options[@]}"
-    esbuild "$modules"/{bus,mqtt,requests,stream}.js "$web"/*.css "${options[@]}"
+    esbuild "$modules"/{bus,mqtt,requests,service-worker,stream}.js "$web"/*.css "${options[@]}"
 }
 
 # dygraphs_module: prints dygraphs, which is written for CommonJS, as a module. No map of the sources is installed.
@@ -71,8 +72,21 @@ frame() {
     sed '1,/^<!-- main -->$/d' "$1"
 }
 
+# inline FOLDER: moves into the pages what their first paint waits for, their style sheets and the script of the theme, so that
+# it comes with the page. Writes `inline`, which names them in the policy of the pages.
+inline() {
+    local file tag hashes=()
+    for file in "$1"/*.css "$1/modules/theme.js"; do
+        if [[ $file == *.css ]]; then tag=style; else tag=script; fi
+        sed -i -e "/^<.*[/]${file##*/}\">/{" -e "s|.*|<$tag>|" -e "r $file" -e "a </$tag>" -e '}' "$1"/pages/*.html
+        hashes+=("'sha256-$({ echo && cat "$file"; } | openssl dgst -sha256 -binary | base64)'")
+        rm "$file"
+    done
+    say "${hashes[*]}" >"$1/inline"
+}
+
 # assets_of FOLDER: prints the paths of pages and of what they load.
-assets_of() { (cd "$1" && find . -type f ! -name version -printf '%P\n'); }
+assets_of() { (cd "$1" && find . -type f ! -name version ! -name inline -printf '%P\n'); }
 
 # collect_icons: prints one image with a symbol for each icon that icons.txt names.
 collect_icons() {

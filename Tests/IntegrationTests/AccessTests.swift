@@ -71,7 +71,7 @@ struct AccessTests {
                     let readable = Set(topics.filter { AccessRights.mayRead(rights, $0) }.map(\.name))
                     differ(client.live.subtracting([seen]), readable, "\(client.account) reads")
                     var system: Set<String> = rights == .operators ? ["$SYS/broker/version"] : []
-                    if [.operators, .service("dashboard")].contains(rights) {
+                    if [.operators, .service("dashboard"), .service("virtual-run")].contains(rights) {
                         system.formUnion(people.map { "$SYS/pacebus/accounts/\($0.2)" })
                     } else if people.contains(where: { $0.1 == rights }) {
                         system.insert("$SYS/pacebus/accounts/\(client.account)")

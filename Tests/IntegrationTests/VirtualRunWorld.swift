@@ -20,6 +20,8 @@ final class VirtualRunWorld {
     init(people names: [String], services: [String]) async throws {
         compose = try ComposeFolder()
         for name in names { passwords[User(name)!] = try await compose.addAccount(name) }
+        // Whom people invite who never come: a name without an account is refused.
+        for name in ["dora", "eve"] where !names.contains(name) { _ = try await compose.addAccount(name) }
         let viewerPassword = try await compose.addAccount("viewer", "--viewer-of", names[1])
         try await compose.needAccounts()
         let broker = try await compose.startBroker()

@@ -314,7 +314,7 @@ def until_end(client):
 def stalls():
     """Responses that nobody takes end their connection after 20 s, over HTTP/2 too."""
     reader = json.loads(request("GET", "/me", [f"Cookie: {log_in('anna')}"])[2])
-    path = f"/assets/{reader['version']}/style.css"
+    path = f"/assets/{reader['version']}/modules/live.js"
     if request("GET", path)[0] != 200:
         return print("stalls")
     clients = []

@@ -19,9 +19,7 @@ struct EndedLogins: Sendable {
         switch Topic(message.topic) {
         case .presence("session-engine", let process): try engines.receive(message, of: process, now)
         case .account(let user):
-            struct Rights: Decodable { let viewer: Bool }
-            let rights = message.payload.isEmpty ? nil : try JSONCoding.decode(Rights.self, from: message.payload)
-            if rights?.viewer == true { viewers.insert(user) } else { viewers.remove(user) }
+            if try AccountRights(message)?.viewer == true { viewers.insert(user) } else { viewers.remove(user) }
         case .user(let account, .signedOut):
             guard !message.payload.isEmpty else { break }
             let ended = try JSONCoding.decode(SignedOut.self, from: message.payload)

@@ -20,9 +20,7 @@ struct Login: Equatable, Sendable {
     var renewedAt: Timestamp
 
     init(_ account: User, _ password: Secret, at now: Timestamp) {
-        id = SymmetricKey(size: .bits128).withUnsafeBytes { bytes in
-            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        }
+        id = SymmetricKey(size: .bits128).withUnsafeBytes(\.hexDigits)
         self.account = account
         self.password = password
         loggedInAt = now

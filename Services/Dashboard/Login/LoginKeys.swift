@@ -60,3 +60,8 @@ struct LoginKeys: Sendable {
     /// The cookie's name and the version of its format.
     private static func associated(_ name: String) -> Data { Data("\(name) 1".utf8) }
 }
+
+extension Sequence<UInt8> {
+    /// Two digits of each byte, in lower case.
+    var hexDigits: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+}

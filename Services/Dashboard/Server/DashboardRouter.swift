@@ -2,18 +2,20 @@ import Bus
 import Foundation
 import HTTPTypes
 import Hummingbird
+import MQTT
 import NIOCore
 import ServiceKit
 import Workouts
 
-/// All routes: static pages and assets, `/me`, and logging in and out. `/mqtt` is answered by ``BusUpgrade``; what comes here is
-/// no accepted handshake.
+/// All routes: static pages and assets, `/me`, logging in and out, and pairing. ``BusUpgrade`` answers `/mqtt`; what comes here
+/// is no accepted handshake.
 struct DashboardRouter: Sendable {
     /// Pages by path; `:` begins a level that a page's module reads.
     private static let pages = [
         "/": "home", "history": "history", "live/:user/:session": "live", "workout/:user/:session": "workout",
         "virtual-runs": "runs", "virtual-runs/:run": "run", "plans": "plans", "plans/:plan": "plan",
-        "operator": "operator", "login": "login",
+        "operator": "operator", "login": "login", "account": "account", "compare": "compare",
+        "pair": "pair", "record": "live",
     ]
 
     let logins: LoginService
@@ -25,8 +27,7 @@ struct DashboardRouter: Sendable {
 
     func build() -> Router<DashboardContext> {
         let router = Router(context: DashboardContext.self)
-        router.add(
-            middleware: SecurityHeaders(configuration, missing: { try files.page("missing", $0, status: .notFound) }))
+        router.add(middleware: SecurityHeaders(configuration, files))
         router.add(middleware: HostCheck<DashboardContext>())
         router.add(
             middleware: LoginReader(
@@ -44,6 +45,7 @@ struct DashboardRouter: Sendable {
         }
         router.get("me") { _, context in try me(context.login) }
         router.post("login") { request, context in try await logIn(request, context) }
+        router.post("pair") { request, context in try await pair(request, context) }
         router.post("logout") { _, context in
             if case .valid(let login) = context.login { logins.leave(login) }
             var response = Response(status: .noContent, headers: [.cacheControl: "no-store"])
@@ -98,22 +100,11 @@ struct DashboardRouter: Sendable {
     }
 
     private func logIn(_ request: Request, _ context: DashboardContext) async throws -> Response {
-        let form: LoginForm
-        do {
-            let body = try await request.body.collect(upTo: 8_192)
-            form = try URLEncodedFormDecoder().decode(LoginForm.self, from: String(buffer: body))
-        } catch {
-            throw HTTPError(.badRequest, message: "the form cannot be read")
-        }
+        let form: LoginForm = try await read(request)
         let name = form.name?.trimmingCharacters(in: .whitespaces) ?? ""
         let network = ClientNetwork(request.clientAddress(context, configuration))
         switch await logins.logIn(name, form.password ?? "", from: network, request.headers) {
-        case .accepted(let login):
-            // A login replaces the browser's former one.
-            if case .valid(let former) = context.login { logins.leave(former) }
-            var response = Response(status: .noContent, headers: [.cacheControl: "no-store"])
-            logins.cookies.set(login, on: &response)
-            return response
+        case .accepted(let login): return accept(login, context)
         case .wrong: throw HTTPError(.unauthorized, message: "Name or password is wrong.")
         case .tooMany(let seconds):
             let wait = Int(seconds.rounded(.up))
@@ -125,6 +116,47 @@ struct DashboardRouter: Sendable {
                 .serviceUnavailable, headers: [.retryAfter: "60"],
                 message: "Passwords cannot be checked now. Try again in a minute.")
         }
+    }
+
+    private func read<Form: Decodable>(_ request: Request) async throws -> Form {
+        do {
+            let body = try await request.body.collect(upTo: 8_192)
+            return try URLEncodedFormDecoder().decode(Form.self, from: String(buffer: body))
+        } catch {
+            throw HTTPError(.badRequest, message: "the form cannot be read")
+        }
+    }
+
+    /// A login replaces the browser's former one.
+    private func accept(_ login: Login, _ context: DashboardContext) -> Response {
+        if case .valid(let former) = context.login { logins.leave(former) }
+        var response = Response(status: .noContent, headers: [.cacheControl: "no-store"])
+        logins.cookies.set(login, on: &response)
+        return response
+    }
+
+    // MARK: Pairing
+
+    private struct PairingForm: Decodable {
+        let token: String
+        /// Absent: the browser only asks whose device it would be.
+        let accept: Bool?
+    }
+
+    private func pair(_ request: Request, _ context: DashboardContext) async throws -> Response {
+        let form: PairingForm = try await read(request)
+        let accepts = form.accept == true
+        let pairing = configuration.pairings?.pairing(form.token, takes: accepts, at: clock.now)
+        guard let pairing, let account = User(account: pairing.user) else {
+            throw HTTPError(
+                .notFound,
+                message: "This link is used or older than five minutes. Make a new one: compose/user pair NAME")
+        }
+        guard !accepts else { return accept(Login(account, Secret(pairing.password), at: clock.now), context) }
+        let names = ["user": pairing.user, "device": pairing.device]
+        return Response(
+            status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: JSONCoding.encode(names))))
     }
 }
 

@@ -13,13 +13,12 @@ struct SecurityHeaders: RouterMiddleware {
 
     private let fields: HTTPFields
     private let configuration: DashboardConfiguration
-    private let missing: @Sendable (Request) throws -> Response
+    private let files: WebFiles
 
-    /// - Parameter missing: makes the page in place of one that does not exist.
-    init(_ configuration: DashboardConfiguration, missing: @escaping @Sendable (Request) throws -> Response) {
+    init(_ configuration: DashboardConfiguration, _ files: WebFiles) {
         var fields = HTTPFields()
         fields[.contentSecurityPolicy] = Self.policy(
-            tiles: configuration.tiles.flatMap { DashboardConfiguration.origin($0.url) })
+            tiles: configuration.tiles.flatMap { DashboardConfiguration.origin($0.url) }, inline: files.inline)
         fields[.xContentTypeOptions] = "nosniff"
         fields[.crossOriginOpenerPolicy] = "same-origin"
         fields[.referrerPolicy] = "strict-origin"
@@ -29,14 +28,15 @@ struct SecurityHeaders: RouterMiddleware {
         }
         self.fields = fields
         self.configuration = configuration
-        self.missing = missing
+        self.files = files
     }
 
     /// Scripts, styles and data come from this server, images also from the tile server.
-    private static func policy(tiles: String?) -> String {
+    private static func policy(tiles: String?, inline: String) -> String {
         let images = ["'self'", "data:", tiles].compactMap(\.self).joined(separator: " ")
         return [
-            "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src \(images)", "connect-src 'self'",
+            "default-src 'none'", "script-src 'self' \(inline)", "style-src 'self' \(inline)", "img-src \(images)",
+            "connect-src 'self'",
             "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'", "manifest-src 'self'",
             "worker-src 'self'",
         ].joined(separator: "; ")
@@ -67,7 +67,7 @@ struct SecurityHeaders: RouterMiddleware {
         guard request.isNavigation, error.status == .notFound else {
             return try error.response(from: request, context: context)
         }
-        return try missing(request)
+        return try files.page("missing", request, status: .notFound)
     }
 
     private func respond(
@@ -117,5 +117,6 @@ extension HTTPField.Name {
     static let secFetchMode = HTTPField.Name("Sec-Fetch-Mode")!
     static let crossOriginOpenerPolicy = HTTPField.Name("Cross-Origin-Opener-Policy")!
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
+    static let serviceWorkerAllowed = HTTPField.Name("Service-Worker-Allowed")!
     static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
 }

@@ -16,11 +16,14 @@ struct WebFiles: Sendable {
 
     /// A checksum of all files; `none` without a folder.
     let version: String
+    /// What pages hold of styles and scripts, as sources of a Content Security Policy.
+    let inline: String
     private let files: [String: File]
 
     init(folder: String) {
-        let version = try? String(contentsOfFile: "\(folder)/version", encoding: .utf8)
-        self.version = version?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "none"
+        let line = { (name: String) in Self.read("\(folder)/\(name)").map { String(String(buffer: $0).dropLast()) } }
+        version = line("version") ?? "none"
+        inline = line("inline") ?? ""
         let paths = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
         files = Dictionary(
             uniqueKeysWithValues: paths.compactMap { path -> (String, File)? in
@@ -42,7 +45,7 @@ struct WebFiles: Sendable {
     ]
 
     /// The modules of the bus, which other people's pages load by a name that stays, and the service worker.
-    private static let publicModules: Set = ["bus.js", "mqtt.js", "requests.js", "stream.js"]
+    private static let publicModules: Set = ["bus.js", "mqtt.js", "requests.js", "service-worker.js", "stream.js"]
 
     func page(_ name: String, _ request: Request, status: HTTPResponse.Status = .ok) throws(HTTPError) -> Response {
         guard let file = files["pages/\(name).html"] else {
@@ -55,7 +58,7 @@ struct WebFiles: Sendable {
     /// - Throws: `HTTPError` for an unknown path, or one of another version.
     func asset(_ path: [Substring], _ request: Request) throws(HTTPError) -> Response {
         if path.count == 1, Self.publicModules.contains(String(path[0])), let file = files["modules/\(path[0])"] {
-            return revalidated(file, request, [.accessControlAllowOrigin: "*"], .ok)
+            return revalidated(file, request, [.accessControlAllowOrigin: "*", .serviceWorkerAllowed: "/"], .ok)
         }
         let name = path.dropFirst().joined(separator: "/")
         guard path.first.map(String.init) == version, !name.hasPrefix("pages/"), let file = files[name] else {

@@ -35,16 +35,7 @@ extension DashboardConfiguration {
             }
         }
         try configuration.checkAddress()
-        if let url = values.text(.tileURL, options.tileURL) {
-            let isTemplate = ["{z}", "{x}", "{y}"].allSatisfy { url.contains($0) }
-            guard let host = origin(url), isTemplate, host.count < url.count else {
-                throw SettingError(.tileURL, refusing: url)
-            }
-            guard let attribution = values.text(.tileAttribution, options.tileAttribution) else {
-                throw SettingError(.tileURL, "requires --tile-attribution (TILE_ATTRIBUTION)")
-            }
-            configuration.tiles = Tiles(url: url, attribution: attribution)
-        }
+        configuration.tiles = try values.text(.tiles, options.tiles).map(Tiles.init)
         if let path = values.text(.loginKeyFile, options.loginKeyFile) {
             let text: String
             do throws(PasswordFile.Problem) {
@@ -61,6 +52,7 @@ extension DashboardConfiguration {
             guard let origins = Origins(text) else { throw SettingError(.webSocketOrigins, refusing: text) }
             configuration.origins = origins
         }
+        configuration.pairings = values.text(.pairingsFolder, options.pairingsFolder).map(Pairings.init)
         configuration.webFolder = values.text(.webFolder, options.webFolder) ?? configuration.webFolder
         return configuration
     }

@@ -12,10 +12,23 @@ import ServiceKit
 /// - `trustedProxy` (`TRUSTED_PROXY`): the address of a proxy that terminates TLS and sets `X-Forwarded-For`.
 /// - `loginKeys` (`LOGIN_KEY_FILE`): the keys that seal the cookies of logins; by default one that ends with the process.
 /// - `origins` (`WEBSOCKET_ORIGINS`): the web pages that may connect to `/mqtt` besides the dashboard's own.
-/// - `tiles` (`TILE_URL`, `TILE_ATTRIBUTION`): a tile server; by default maps have no tiles.
+/// - `tiles` (`TILES`): a tile server; by default maps have no tiles.
+/// - `pairings` (`PAIRINGS_FOLDER`): where `compose/user pair` leaves new devices; by default no browser is paired.
 /// - `webFolder` (`WEB_FOLDER`): the folder made by `compose/web.sh`; by default `web` beside the executable.
 struct DashboardConfiguration: Sendable {
-    struct Tiles: Encodable { let url: String, attribution: String }
+    struct Tiles: Encodable {
+        let url: String, attribution: String
+
+        /// A known server by its name, or the template of addresses, a space, and the attribution.
+        init(_ text: String) throws(SettingError) {
+            let known = "https://tile.openstreetmap.org/{z}/{x}/{y}.png © OpenStreetMap contributors"
+            let parts = (text == "openstreetmap" ? known : text).split(separator: " ", maxSplits: 1).map(String.init)
+            guard parts.count == 2, let host = DashboardConfiguration.origin(parts[0]),
+                ["/", "{z}", "{x}", "{y}"].allSatisfy({ parts[0].dropFirst(host.count).contains($0) })
+            else { throw SettingError(.tiles, refusing: text) }
+            (url, attribution) = (parts[0], parts[1])
+        }
+    }
 
     var host = "127.0.0.1"
     var port = 8080
@@ -26,6 +39,7 @@ struct DashboardConfiguration: Sendable {
     var loginKeys = LoginKeys()
     var origins = Origins()
     var tiles: Tiles?
+    var pairings: Pairings?
     var webFolder = Self.defaultWebFolder
 
     /// The folder `web` beside the executable, or beside the link that it was started by.
@@ -63,11 +77,11 @@ struct DashboardOptions: ParsableArguments {
     @Option(name: .customLong(Setting.webSocketOrigins.flag), help: Setting.webSocketOrigins.help)
     var origins: String?
 
-    @Option(name: .customLong(Setting.tileURL.flag), help: Setting.tileURL.help)
-    var tileURL: String?
+    @Option(name: .customLong(Setting.tiles.flag), help: Setting.tiles.help)
+    var tiles: String?
 
-    @Option(name: .customLong(Setting.tileAttribution.flag), help: Setting.tileAttribution.help)
-    var tileAttribution: String?
+    @Option(name: .customLong(Setting.pairingsFolder.flag), help: Setting.pairingsFolder.help)
+    var pairingsFolder: String?
 
     @Option(name: .customLong(Setting.webFolder.flag), help: Setting.webFolder.help)
     var webFolder: String?
@@ -100,11 +114,13 @@ extension Setting {
     static let webSocketOrigins = Setting(
         flag: "websocket-origins", explanation: "The web pages that may connect to /mqtt, besides the dashboard's own",
         accepted: "origins such as https://app.example.org, separated by commas, or * for all", standard: "none")
-    static let tileURL = Setting(
-        flag: "tile-url", explanation: "The map's tiles",
-        accepted: "https://HOST/{z}/{x}/{y}.png, together with --tile-attribution")
-    static let tileAttribution = Setting(
-        flag: "tile-attribution", explanation: "The text that names the source of the tiles", accepted: "text")
+    static let tiles = Setting(
+        flag: "tiles", explanation: "The streets of maps; browsers ask this server for them",
+        accepted: "openstreetmap, or https://HOST/{z}/{x}/{y}.png, a space, and the attribution", standard: "no streets"
+    )
+    static let pairingsFolder = Setting(
+        flag: "pairings-folder", explanation: "The folder where compose/user pair leaves new devices",
+        accepted: "a folder", standard: "no browser is paired")
     static let webFolder = Setting(
         flag: "web-folder", explanation: "The folder with pages and assets that compose/web.sh makes",
         accepted: "a folder", standard: "web beside the executable")

@@ -32,9 +32,8 @@ struct LoginRoutesTests {
 
     @Test func `the page learns who reads it, and what the server is`() async throws {
         let clock = ManualClock()
-        let site = try Site(clock: clock) {
-            $0.tiles = .init(url: "https://tiles.example/{z}/{x}/{y}.png", attribution: "© Example")
-        }
+        let tiles = try DashboardConfiguration.Tiles("https://tiles.example/{z}/{x}/{y}.png © Example")
+        let site = try Site(clock: clock) { $0.tiles = tiles }
         let browser = try await Browser.with("anna", site)
         struct Reader: Decodable {
             struct Tiles: Decodable { let url: String, attribution: String }
@@ -194,6 +193,36 @@ struct LoginRoutesTests {
         try publish(#"{"before":\#(site.clock.now.seconds + 1),"logins":[{"id":"\#(id)","at":1}],"revision":2}"#)
         #expect(try await two.account() == nil)
         #expect(try await coach.account() == "coach")
+    }
+
+    @Test func `a pairing logs one browser in, once, within its time`() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock(now: Timestamp(seconds: 1_000_000))
+        let site = try Site(clock: clock) { $0.pairings = Pairings(folder: folder.path) }
+        func leave(_ digits: String) throws -> String {
+            let token = String(repeating: digits, count: 32)
+            let pairing = Pairings.Pairing(
+                user: "anna", device: "phone-1", password: "secret", until: Timestamp(seconds: 1_000_300))
+            let sealed = try #require(LoginKeys(token)).seal(pairing, for: "pairing")
+            try folder.write(sealed, to: Pairings.name(of: token))
+            return token
+        }
+        let (token, late) = (try leave("a1"), try leave("b2"))
+        let browser = Browser(site)
+        for unknown in ["", "../..", String(repeating: "a2", count: 32)] {
+            #expect(try await browser.pair(unknown, "&accept=true").status == 404)
+        }
+        let asked = try await browser.pair(token)
+        #expect(try await asked.text() == #"{"device":"phone-1","user":"anna"}"# && browser.cookies.isEmpty)
+        #expect(try await browser.pair(token, "&accept=true", site: "cross-site").status == 403)
+        clock.advance(by: .seconds(299))
+        #expect(try await browser.pair(token, "&accept=true").status == 204)
+        #expect(try await browser.account() == "anna")
+        #expect(try await Browser(site).pair(token, "&accept=true").status == 404, "it is used")
+        clock.advance(by: .seconds(1))
+        #expect(try await Browser(site).pair(late, "&accept=true").status == 404, "it is over")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [Pairings.name(of: late)])
+        #expect(try await Browser(try Site()).pair(late).status == 404, "no folder is set")
     }
 
     @Test func `a guesser is slowed down, and the owner logs in`() async throws {

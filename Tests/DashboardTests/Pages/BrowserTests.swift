@@ -26,8 +26,18 @@ struct BrowserTests {
             ], log: folder.file("log"))
     }
 
-    @Test(arguments: ["gloves", "home", "late", "map", "pages", "returning", "runs", "tiles"])
+    @Test(arguments: [
+        "account", "compare", "contrast", "gloves", "home", "late", "live", "map", "pages",
+        "record_offline", "returning", "runs", "tiles",
+    ])
     func `a browser finds no fault`(script: String) async throws { try await Self.run(script) }
+}
+
+extension BrowserTests {
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["NIGHTLY"] != nil, "takes long, without NIGHTLY=1"))
+    func `a recording outlasts killed services, a killed browser and a full disk`() async throws {
+        try await Self.run("record_sensors")
+    }
 }
 
 /// Others, at the same time: two browsers use two cores.
@@ -36,7 +46,8 @@ struct BrowserTests {
 )
 struct MoreBrowserTests {
     @Test(arguments: [
-        "faults", "focus", "history", "keyboard", "operator_page", "partitions", "plans", "stream", "workout",
+        "faults", "focus", "history", "keyboard", "offline", "operator_page", "partitions", "plans", "record",
+        "record_lost", "record_plan", "stream", "workout",
     ])
     func `a browser finds no fault`(script: String) async throws { try await BrowserTests.run(script) }
 }

@@ -36,11 +36,13 @@ struct Site {
         webFolder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: webFolder.file("pages"), withIntermediateDirectories: true)
         for name in [
-            "home", "history", "live", "workout", "runs", "run", "plans", "plan", "operator", "login", "missing",
+            "account", "compare", "history", "home", "live", "login", "missing", "operator", "pair", "plan", "plans",
+            "run", "runs", "workout",
         ] {
             try webFolder.write("<title>\(name)", to: "pages/\(name).html")
         }
-        try webFolder.write("test", to: "version")
+        try webFolder.write("test\n", to: "version")
+        try webFolder.write("'sha256-a' 'sha256-b'\n", to: "inline")
         var configuration = DashboardConfiguration()
         configuration.webFolder = webFolder.path
         settings(&configuration)
@@ -105,6 +107,11 @@ final class Browser {
         try await send(
             .post, "/login", [.contentType: "application/x-www-form-urlencoded"],
             "name=\(account)&password=\(password ?? account)", site: site)
+    }
+
+    func pair(_ token: String, _ rest: String = "", site: String? = "same-origin") async throws -> Answer {
+        try await send(
+            .post, "/pair", [.contentType: "application/x-www-form-urlencoded"], "token=\(token)\(rest)", site: site)
     }
 
     func logOut() async throws -> Answer { try await send(.post, "/logout") }

@@ -13,7 +13,8 @@ struct RouteTests {
         "GET /": (200, 200), "GET /live/{user}/{session}": (200, 200), "GET /plans": (200, 200),
         "GET /plans/{plan}": (200, 200), "GET /virtual-runs": (200, 200), "GET /virtual-runs/{run}": (200, 200),
         "GET /operator": (200, 200), "GET /login": (200, 200),
-        "GET /workout/{user}/{session}": (200, 200), "GET /history": (200, 200),
+        "GET /workout/{user}/{session}": (200, 200), "GET /history": (200, 200), "GET /account": (200, 200),
+        "GET /compare": (200, 200), "GET /pair": (200, 200), "POST /pair": (400, 400), "GET /record": (200, 200),
         // One of an unknown version, and no handshake.
         "GET /assets/**": (404, 404), "GET /mqtt": (403, 403),
         "GET /me": (401, 200), "POST /login": (401, 401), "POST /logout": (204, 204),
@@ -48,7 +49,8 @@ struct RouteTests {
         let missing = try await browser.open("/nowhere")
         #expect(missing.status == 404)
         #expect(try await missing.text() == "<title>missing")
-        #expect(missing.headers[.contentSecurityPolicy] != nil)
+        let policy = try #require(missing.headers[.contentSecurityPolicy])
+        #expect(policy.contains("script-src 'self' 'sha256-a' 'sha256-b'; style-src 'self' 'sha256-a' 'sha256-b';"))
         #expect(try await browser.fetch("/nowhere").headers[.contentType]?.hasPrefix("text/html") != true)
     }
 

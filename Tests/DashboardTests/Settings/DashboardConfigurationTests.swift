@@ -36,9 +36,9 @@ struct DashboardConfigurationTests {
         ["--public-url", "http://example.org"], ["--public-url", "https://example.org/path"],
         ["--public-url", "https://a b"], ["--public-url", "http://127.0.0.1.example.org"],
         ["--trusted-proxy", "10.0.0.1"], ["--trusted-proxy", "proxy", "--public-url", "https://example.org"],
-        ["--tile-url", "https://tiles.example.org/{z}/{x}/{y}.png"],
-        ["--tile-url", "https://tiles.example.org", "--tile-attribution", "T"],
-        ["--tile-url", "https://tiles.example.org; script-src */{z}{x}{y}", "--tile-attribution", "T"],
+        ["--tiles", "https://tiles.example.org/{z}/{x}/{y}.png"], ["--tiles", "https://tiles.example.org T"],
+        ["--tiles", "https://tiles.example.org/{z}/{x} T"], ["--tiles", "googlemaps"],
+        ["--tiles", "https://tiles.example.org;script-src */{z}{x}{y} T"],
         ["--tls-cert-file", "/etc/passwd"], ["--tls-key-file", "/etc/passwd"], ["--tls-cert-file", "/nothing"],
     ])
     func `a setting that is invalid or unsafe ends the start`(arguments: [String]) {
@@ -51,10 +51,20 @@ struct DashboardConfigurationTests {
         ["--web-host", "0.0.0.0", "--public-url", "http://[::1]:8080"],
         ["--web-host", "0.0.0.0", "--public-url", "https://example.org", "--trusted-proxy", "10.0.0.1"],
         ["--web-host", "0.0.0.0", "--tls-cert-file", "/etc/passwd", "--tls-key-file", "/etc/passwd"],
-        ["--tile-url", "https://tiles.example.org/{z}/{x}/{y}.png", "--tile-attribution", "Tiles"],
     ])
     func `loopback, TLS and a trusted proxy are accepted`(arguments: [String]) throws {
         _ = try resolve(arguments)
+    }
+
+    @Test(arguments: [
+        ("openstreetmap", "https://tile.openstreetmap.org/{z}/{x}/{y}.png", "© OpenStreetMap contributors"),
+        ("https://t.example:8/{z}/{x}/{y}.png A, B", "https://t.example:8/{z}/{x}/{y}.png", "A, B"),
+    ])
+    func `streets come from a server known by name, or from an address with its attribution`(
+        text: String, url: String, attribution: String
+    ) throws {
+        let tiles = try resolve([], ["TILES": text]).tiles
+        #expect(tiles?.url == url && tiles?.attribution == attribution)
     }
 
     @Test(arguments: [

@@ -1,19 +1,25 @@
 """Chromium, and what no page may do."""
 
 import contextlib
+import faulthandler
 import os
+import signal
 import time
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-SMALL = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True}
-DESKTOP = {"viewport": {"width": 1280, "height": 800}}
+# Chromium sometimes never closes a context whose service worker starts at that moment: only offline.py has one.
+NO_WORKER = {"service_workers": "block"}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, **NO_WORKER}
+SMALL = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True, **NO_WORKER}
+DESKTOP = {"viewport": {"width": 1280, "height": 800}, **NO_WORKER}
 # As Chromium's tools define it: 1.6 Mbit/s, 150 ms for each round trip.
 SLOW_4G = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 94_000}
 # Chromium refuses its sandbox to root, and a page that a test rewrote its bus on this machine; the pages are ours.
 ARGUMENTS = ["--no-sandbox", "--disable-features=LocalNetworkAccessChecks"]
+# Seconds: a script takes up to three minutes on a busy machine.
+LONGEST = 900
 COUNT_SHIFTS = """window.shifts = [];
 new PerformanceObserver(list => {
     for (const { value, hadRecentInput, sources } of list.getEntries()) {
@@ -42,6 +48,45 @@ CUT = """() => [...document.querySelectorAll('button:not(.person-dot), .button, 
     return false;
 }).map(e => e.innerText)"""
 
+# Lines of text that lie upon one another, beyond the screen's edge, or in part outside a box that hides what leaves it.
+# Covers, dialogs, maps and what is fixed over the page lie upon it by intention: their texts are compared with one another only.
+TEXT_FAULTS = """width => {
+    const [lines, faults] = [[], []];
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (const range = document.createRange(); texts.nextNode();) {
+        const { currentNode: node } = texts, { parentElement: element } = node;
+        if (!node.data.trim() || element.closest('.map, .hidden-text, .skip, script, noscript, canvas')) continue;
+        if (!element.checkVisibility({ checkVisibilityCSS: true, checkOpacity: true })) continue;
+        let [hides, layer] = [[], document.body];
+        for (let box = element; box !== document.body; box = box.parentElement) {
+            const { overflowX, position } = getComputedStyle(box);
+            if (overflowX === 'hidden' || overflowX === 'clip') hides.push(box.getBoundingClientRect());
+            if (overflowX === 'auto' || overflowX === 'scroll' || position === 'fixed' || box.matches('.map-box, .sheet')) { layer = box; break; }
+        }
+        for (const { 0: word, index } of node.data.matchAll(/[^\\s-]+/g)) {
+            range.setStart(node, index);
+            range.setEnd(node, index + word.length);
+            if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) faults.push(`'${word}' is cut`);
+        }
+        range.selectNodeContents(node);
+        for (const { left, right, top, bottom } of range.getClientRects())
+            if (right > left) lines.push({ text: node.data.trim(), left, right, top: top + (bottom - top) * 0.2,
+                bottom: bottom - (bottom - top) * 0.2, hides, layer, element });
+    }
+    for (const [index, line] of lines.entries()) {
+        if (line.layer === document.body && (line.left < -1 || line.right > width + 1)) faults.push(`'${line.text}' leaves the screen`);
+        if (line.hides.some(box => line.left < box.left - 1 || line.right > box.right + 1 || line.top < box.top || line.bottom > box.bottom))
+            faults.push(`'${line.text}' is clipped`);
+        const button = line.element.closest('button, .button, .chip, summary, .cell')?.getBoundingClientRect();
+        if (button && (line.left < button.left - 1 || line.right > button.right + 1 || line.top < button.top || line.bottom > button.bottom))
+            faults.push(`'${line.text}' leaves its box`);
+        for (const other of lines.slice(index + 1))
+            if (other.layer === line.layer && Math.min(line.right, other.right) - Math.max(line.left, other.left) > 2
+                && Math.min(line.bottom, other.bottom) - Math.max(line.top, other.top) > 2) faults.push(`'${line.text}' lies upon '${other.text}'`);
+    }
+    return [...new Set(faults)];
+}"""
+
 
 class Faults:
     """What no page may do: log, fail, or ask another site."""
@@ -52,8 +97,15 @@ class Faults:
 
     def watch(self, page, status=200):
         def log(message):
-            # Chromium logs each response with an error's status, also one that is wanted, and a bus that a page leaves.
-            if not any(text in message.text for text in (f"with a status of {status}", "closed before the connection")):
+            # Chromium logs each response with an error's status, also one that is wanted, a bus that a page leaves, and
+            # the first choices of closed dialogs when the focus is elsewhere. Playwright logs a worker that it blocks.
+            wanted = (
+                f"with a status of {status}",
+                "closed before the connection",
+                "Autofocus processing was blocked",
+                "Service Worker registration blocked",
+            )
+            if not any(text in message.text for text in wanted):
                 self.found.append(f"console {message.type}: {message.text}")
 
         page.on("console", log)
@@ -75,7 +127,10 @@ class Faults:
         for violation in Axe().run(page).response["violations"]:
             nodes = "; ".join(node["html"][:120] for node in violation["nodes"][:3])
             self.found.append(f"{name}: {violation['id']}: {violation['help']}: {nodes}")
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        # A phone's browser widens `innerWidth` to what overflows. A chart has its width after the next frame.
+        try:
+            until(page, "width => document.documentElement.scrollWidth <= width", page.viewport_size["width"])
+        except SystemExit:
             self.found.append(f"{name}: wider than the screen")
         if page.evaluate("navigator.maxTouchPoints > 0"):
             self.found += [f"{name}: smaller than 44 px: {element}" for element in page.evaluate(TOO_SMALL, 44)]
@@ -94,11 +149,43 @@ class Faults:
 
 
 @contextlib.contextmanager
-def chromium(**options):
+def chromium(*arguments, **options):
+    """A browser. A script that hangs ends, and says where: some waits for Chromium have no end of their own."""
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(LONGEST)
+    faulthandler.dump_traceback_later(LONGEST + 60, exit=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS, **options)
+        arguments = [*ARGUMENTS, *arguments]
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=arguments, **options)
         yield browser
         browser.close()
+    signal.alarm(0)
+    faulthandler.cancel_dump_traceback_later()
+
+
+def give_up(*_):
+    raise TimeoutError(f"the script has not ended after {LONGEST} s")
+
+
+def close(page):
+    """Closes a page. Chromium forgets a close that meets a navigation (crbug.com/536385539), and Playwright then waits for ever."""
+    target = page.context.new_cdp_session(page).send("Target.getTargetInfo")["targetInfo"]["targetId"]
+    session, asked = page.context.browser.new_browser_cdp_session(), 0
+    while not page.is_closed():
+        if time.monotonic() > asked + 1:
+            session.send("Target.closeTarget", {"targetId": target})
+            asked = time.monotonic()
+        # Playwright learns of the end while it waits for an answer.
+        session.send("Target.getTargets")
+    session.detach()
+
+
+def close_all(context):
+    """Closes the pages of a context one by one, then the context."""
+    # A browser with a profile has one context, and ends with it.
+    for page in context.pages if context.browser else []:
+        close(page)
+    context.close()
 
 
 def open_slowly(page, url):
@@ -186,7 +273,7 @@ def visit(world, browser, faults, name, path, user, messages, ready, weight, wid
             screenshot(page, f"{name}-{size}-{theme}")
             faults.look(page, f"{name}-{size}-{theme}")
         faults.look_at_shifts(page, f"{name}-{size}")
-        page.context.close()
+        close_all(page.context)
     world.publish([(topic, None) for topic, _ in messages])
 
 

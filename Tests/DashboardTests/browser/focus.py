@@ -1,7 +1,7 @@
 """Where the focus goes when what holds it removes itself, hides or is switched off."""
 
 import fixtures
-from browser import PHONE, Faults, chromium, until
+from browser import PHONE, Faults, chromium, close_all, until
 from world import World
 
 world = World()
@@ -73,7 +73,7 @@ with chromium() as browser:
     done = fixtures.state("anna", fixtures.now(), status="completed", segments=[[now - 60, now]], endedAt=now)
     world.publish([(fixtures.topic("anna", "state"), done)])
     page.wait_for_url("**/workout/**", wait_until="commit")
-    page.context.close()
+    close_all(page.context)
 
     # A long saving covers the page but for the bar, and can be left.
     old = fixtures.state("anna", fixtures.now() - 20, status="saving", segments=[[now - 60, now]])
@@ -99,7 +99,7 @@ with chromium() as browser:
     faults.look(page, "still saving")
     page.locator("#saving-home").click()
     page.wait_for_url(f"{world.url}/")
-    page.context.close()
+    close_all(page.context)
 
     # Cancel during a countdown asks, and the countdown runs on.
     page = open_page(browser, LIVE, "anna", fixtures.live_scenes(fixtures.now())["countdown"])
@@ -114,7 +114,7 @@ with chromium() as browser:
     press(page, "#cancel-start")
     press(page, "#discard-confirm")
     page.locator("#press", has_text="Discarding…").wait_for(state="attached")
-    page.context.close()
+    close_all(page.context)
 
     # A card keeps the focus when others come.
     now = fixtures.now()
@@ -140,7 +140,7 @@ with chromium() as browser:
     page.locator(".card[data-user='carla']").wait_for()
     if not page.evaluate("() => document.activeElement.closest('[data-user=ben]')"):
         faults.found.append("a card that comes takes the focus from another")
-    page.context.close()
+    close_all(page.context)
 
     # A prompt that closes.
     page = open_page(
@@ -157,5 +157,5 @@ with chromium() as browser:
     page.locator(".lane").first.wait_for()
     if page.locator("#prompt").is_visible():
         faults.found.append("a dismissed prompt comes back when the page is loaded again")
-    page.context.close()
+    close_all(page.context)
 faults.finish()

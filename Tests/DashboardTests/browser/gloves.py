@@ -1,7 +1,7 @@
 """A live page on a run or between two sets: sizes, the lock, speech, and the end of a rest."""
 
 import fixtures
-from browser import PHONE, SMALL, TOO_SMALL, Faults, chromium, until
+from browser import PHONE, SMALL, TOO_SMALL, Faults, chromium, close_all, until
 from world import World, wait
 
 world = World()
@@ -104,7 +104,27 @@ def running(browser, device):
     page.keyboard.down("Enter")
     page.locator("#lock-dialog").wait_for(state="hidden")
     page.keyboard.up("Enter")
-    page.context.close()
+    close_all(page.context)
+
+
+def faster(browser):
+    """A press whose goal another device has reached is done, and no error; another refusal stays."""
+    now = fixtures.now()
+    page = open_live(browser, fixtures.outdoor("anna", now))
+    page.locator("#toggle").tap()
+    page.locator("#press", has_text="Pausing…").wait_for()
+    wait(world.sent, "a press")
+    paused = fixtures.state("anna", fixtures.now(), status="paused", segments=[[now - 600, now - 1]])
+    world.publish([(fixtures.topic("anna", "state"), paused)])
+    page.locator("#toggle", has_text="Resume").wait_for()
+    message = "pause is not possible while the session is paused; allowed: active"
+    world.answer_newest(error={"code": "invalid_state", "message": message})
+    page.locator("#press").wait_for(state="hidden")
+    page.locator("#toggle:enabled").tap()
+    wait(lambda: len(world.sent()) == 2, "another press")
+    world.answer_newest(error={"code": "invalid_state", "message": "the session has ended"})
+    page.locator("#press.refused", has_text="the session has ended").wait_for()
+    close_all(page.context)
 
 
 def announced(number):
@@ -165,7 +185,7 @@ def speech(browser):
     page.locator("#more summary").tap()
     page.locator("#speak-hint", has_text="Speech stops when the screen is off.").wait_for()
     page.locator("#laps tr", has_text="3.21 km").wait_for()
-    page.context.close()
+    close_all(page.context)
 
 
 def rest(browser, is_hidden):
@@ -188,7 +208,7 @@ def rest(browser, is_hidden):
         f"tones and vibrations are {found}, {'hidden' if is_hidden else 'visible'}",
     )
     expect(page.locator("#plan.rest").count() == 1, "the end of the rest completed it")
-    page.context.close()
+    close_all(page.context)
 
 
 def presentation(browser):
@@ -199,7 +219,7 @@ def presentation(browser):
         page.locator("#presentation").tap()
         wait(world.sent, "a press")
         expect(world.sent()[0]["presentationMode"] == other, f"{mode}: the press is {world.sent()}")
-        page.context.close()
+        close_all(page.context)
 
 
 def undo(browser):
@@ -226,12 +246,13 @@ def undo(browser):
     button.tap()
     press = wait(world.sent, "a press")[0]
     expect(press["type"] == "uncompleteSet" and "item" not in press, f"Undo presses {press}")
-    page.context.close()
+    close_all(page.context)
 
 
 with chromium() as browser:
     for device in [PHONE, SMALL]:
         running(browser, device)
+    faster(browser)
     presentation(browser)
     undo(browser)
     speech(browser)

@@ -126,7 +126,8 @@ class Engine:
         reply = {"changes": page, "next": self.latest}
         if has_more:
             last = page[-1]["changed"]
-            reply |= {"more": True, "next": {"changed": last, "since": self.latest if changed == 0 else since}}
+            since = self.latest if changed == 0 else since
+            reply |= {"more": True, "next": {"changed": last, "since": since, "latest": self.latest}}
         return reply if is_known else {**reply, "reset": True}
 
     def change(self, session, **fields):

@@ -6,7 +6,7 @@ import time
 from zoneinfo import ZoneInfo
 
 import histories
-from browser import DESKTOP, PHONE, open_page, screenshot, until, visit
+from browser import DESKTOP, PHONE, close_all, open_page, screenshot, until, visit
 from world import run
 
 WEIGHT = 200_000
@@ -94,7 +94,7 @@ def copy(world, browser, faults):
     engine.forget()
     page.reload()
     page.locator("#empty", has_text="No workout yet").wait_for()
-    page.context.close()
+    close_all(page.context)
 
 
 def news(world, browser, faults):
@@ -122,7 +122,7 @@ def news(world, browser, faults):
         faults.expect(
             each.locator(".workout-row", has_text="Fresh Running").count() == 1, "two tabs keep different copies"
         )
-    page.context.close()
+    close_all(page.context)
 
 
 def filters(world, browser, faults):
@@ -165,7 +165,7 @@ def filters(world, browser, faults):
         datetime.datetime.fromtimestamp(each["startedAt"], ZoneInfo(histories.ZONE)).year == year for each in rides
     )
     has_sum(page, f"{count} workouts")
-    page.context.close()
+    close_all(page.context)
 
 
 def figures(world, browser, faults):
@@ -216,7 +216,7 @@ def figures(world, browser, faults):
     )
     text = page.locator(".record-group", has_text="Strength").get_by_role("link", name="Back Squat").inner_text()
     faults.expect(f"{squat[1]} × {squat[0]:g} kg" in text, f"Back Squat: {text}, not {squat}")
-    page.context.close()
+    close_all(page.context)
 
 
 def calendar(world, browser, faults):
@@ -249,7 +249,18 @@ def calendar(world, browser, faults):
     faults.expect(page.locator("#months [aria-selected='true']").count() == 1, "the day is not selected")
     page.keyboard.press("Enter")
     has_sum(page, "600 workouts")
-    page.context.close()
+    page.locator("#activities").get_by_label("Cycling", exact=True).check()
+    page.locator('.workout-row[data-activity="cycling"]').first.wait_for()
+    paints = page.evaluate("""() => [['.months', '--accent'], ['.weeks', '--accent'],
+        ['.workout-row[data-activity="cycling"]', '--route']].map(([selector, token]) => {
+            const probe = document.querySelector(selector).appendChild(document.createElement('i'));
+            probe.style.color = `var(${token})`;
+            const {color} = getComputedStyle(probe);
+            probe.remove();
+            return color;
+        })""")
+    faults.expect(len(set(paints)) == 1, f"days, bars and rows of rides have {paints}")
+    close_all(page.context)
 
 
 def away(world, browser, faults):
@@ -266,7 +277,7 @@ def away(world, browser, faults):
     screenshot(page, "history-away")
     world.broker.thaw()
     page.locator("#as-of", has_text="As of").wait_for(state="detached", timeout=40_000)
-    page.context.close()
+    close_all(page.context)
 
     page = open_page(world, browser, faults, None, "anna", DESKTOP)
     page.add_init_script(
@@ -274,11 +285,11 @@ def away(world, browser, faults):
     )
     page.goto(world.url + "/history")
     has_sum(page, "60 workouts")
-    page.context.close()
+    close_all(page.context)
 
 
 def old_copy(world, browser, faults):
-    """A copy of a newer format is dropped, and an engine without changes is paged."""
+    """A copy of a newer format is dropped."""
     now = time.time()
     engine = histories.Engine(histories.years(120, now))
     page = open_page(world, browser, faults, "/login", "anna", DESKTOP)
@@ -287,16 +298,14 @@ def old_copy(world, browser, faults):
         request.onupgradeneeded = () => request.result.createObjectStore('others');
         request.onsuccess = () => { request.result.close(); done(); };
     })""")
-    world.answers["workouts"] = lambda topic, press: engine.answer(
-        topic, {key: value for key, value in press.items() if key != "changedAfter"}
-    )
+    world.answers["workouts"] = engine.answer
     page.goto(world.url + "/history")
     has_sum(page, "120 workouts")
     version = page.evaluate(
         "async () => (await indexedDB.databases()).find(({name}) => name === 'pacebus.history.anna').version"
     )
     faults.expect(version == 1, f"the copy has version {version}")
-    page.context.close()
+    close_all(page.context)
 
 
 def leaving(world, browser, faults):
@@ -309,7 +318,7 @@ def leaving(world, browser, faults):
     page.get_by_role("button", name="Log out", exact=True).click()
     page.wait_for_url("**/login")
     until(page, "async () => !(await indexedDB.databases()).some(({name}) => name.startsWith('pacebus.history'))")
-    page.context.close()
+    close_all(page.context)
 
 
 def viewer(world, browser, faults):
@@ -334,7 +343,7 @@ def viewer(world, browser, faults):
     page.goto(world.url + "/history?user=cleo")
     page.locator("#empty", has_text="You may not see").wait_for()
     faults.expect(not page.locator("#all").is_visible(), "someone else's history is shown")
-    page.context.close()
+    close_all(page.context)
 
 
 def words(world, browser, faults):
@@ -362,7 +371,7 @@ def words(world, browser, faults):
     )
     page.locator("#latest-box").get_by_role("link", name="History").click()
     has_sum(page, "40 workouts")
-    page.context.close()
+    close_all(page.context)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import time
 import uuid
 
 import fixtures
-from browser import DESKTOP, PHONE, SMALL, Faults, chromium, screenshot, until
+from browser import DESKTOP, PHONE, SMALL, Faults, chromium, close_all, screenshot, until
 from world import World, wait
 
 world = World()
@@ -123,7 +123,22 @@ def resume_texts(browser):
         page.locator("#start-confirm", has_text="Discard and start").click()
         wait(world.sent, "a start")
         expect(world.sent()[0]["replace"] is True, f"{name}: the start replaces nothing")
-        page.context.close()
+        close_all(page.context)
+    # A virtual run comes first while it lasts.
+    run = "5d2c8f9a-0c0e-4a53-9d3b-0d7b6d2b7a11"
+    page = open_home(
+        browser,
+        "anna",
+        [
+            (fixtures.topic("anna", "state"), fixtures.state("anna", now(), run=run)),
+            (fixtures.topic("anna", "metrics"), fixtures.metrics("anna", now(), d=5249.0)),
+            ("pacebus/v1/u/anna/current", fixtures.current("anna", now())),
+        ],
+    )
+    first = page.locator(".start > :is(a, button):visible").first
+    page.locator("#resume", has_text="Your virtual run · 5.2 km").wait_for()
+    expect(first.get_attribute("href") == f"/virtual-runs/{run}", "the first button leads not to the virtual run")
+    close_all(page.context)
     # Nothing is offered before the start, and nothing after the end.
     for name, value in {
         "preparing": fixtures.current("anna", now(), status="preparing", offersResume=False),
@@ -132,7 +147,7 @@ def resume_texts(browser):
         page = open_home(browser, "anna", [("pacebus/v1/u/anna/current", value)])
         page.wait_for_timeout(300)
         expect(page.locator("#resume").is_hidden(), f"{name}: Resume is offered")
-        page.context.close()
+        close_all(page.context)
 
 
 def empty(browser):
@@ -142,12 +157,12 @@ def empty(browser):
         expect("127.0.0.1" not in page.locator("#connect").inner_text(), "a device is told to connect to itself")
         look(page, f"home-new-{size}")
         weights.append(("nobody", weight(page)))
-        page.context.close()
+        close_all(page.context)
         page = open_home(browser, "coach", [], device)
         page.locator("#empty", has_text="Nothing to see yet").wait_for()
         expect(page.locator("#connect, #start-new, .runs-link").count() == 0, "a viewer sees buttons of athletes")
         look(page, f"home-viewer-{size}")
-        page.context.close()
+        close_all(page.context)
 
 
 def until_rated(page, user, text):
@@ -217,7 +232,7 @@ def one(browser):
             look(page, "home-canceled-phone")
             page.locator("#canceled a").click()
             page.locator("#recover").wait_for()
-        page.context.close()
+        close_all(page.context)
 
 
 def past(browser):
@@ -247,7 +262,7 @@ def past(browser):
     page.locator("#top", has_text="3.24").wait_for()
     page.keyboard.press("Escape")
     look(page, "workout-past-phone")
-    page.context.close()
+    close_all(page.context)
 
 
 def order(browser):
@@ -302,7 +317,7 @@ def order(browser):
     page.locator("#filter").fill("nobody")
     expect(names(page) == [], "the filter shows others")
     page.locator("#filter").fill("")
-    page.context.close()
+    close_all(page.context)
 
 
 def views(browser):
@@ -367,7 +382,7 @@ def views(browser):
         page.keyboard.press("Enter")
         page.wait_for_url(f"**/live/{name}/*")
         page.locator("html.ready").wait_for(state="attached")
-        page.context.close()
+        close_all(page.context)
 
 
 def sounds(browser):
@@ -413,7 +428,7 @@ def sounds(browser):
         and not page.locator("[name='alert'][value='silent']").is_checked(),
         "the choice is forgotten",
     )
-    page.context.close()
+    close_all(page.context)
 
 
 with chromium() as browser:

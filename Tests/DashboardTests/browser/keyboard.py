@@ -3,7 +3,7 @@
 import time
 
 import fixtures
-from browser import DESKTOP, Faults, chromium, press_tab_to, until
+from browser import DESKTOP, Faults, chromium, close, press_tab_to, until
 from world import World
 
 world = World()
@@ -44,7 +44,7 @@ with chromium() as browser:
     withdrawn = last_press("start")
     # A start that nothing answers for 10 s can be withdrawn.
     expect(page.get_by_role("button", name="Withdraw").count() == 0, "a start is withdrawn before it had time")
-    page.locator("#press", has_text="session-engine does not answer. Your press is kept.").wait_for()
+    page.locator("#press", has_text="The server does not answer. Your press is kept.").wait_for()
     faults.look(page, "withdraw")
     press_tab_to(page, faults, "Withdraw")
     page.keyboard.press("Enter")
@@ -121,7 +121,7 @@ with chromium() as browser:
     # Pressed before the other tab's press is drawn.
     other.evaluate("() => { const end = document.querySelector('#end-confirm'); end.disabled = false; end.click(); }")
     expect(other.locator("#end-dialog").is_visible(), "the dialog of a press that is not taken closes")
-    page.close()
+    close(page)
     resume = last_press("resume", 60)
     expect(resume["id"] != pause["id"], f"resume is {resume}")
 

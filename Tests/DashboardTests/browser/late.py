@@ -7,7 +7,7 @@ With SCREENSHOTS it takes all states and parts, otherwise the most different one
 import os
 
 import fixtures
-from browser import COUNT_SHIFTS, DESKTOP, PHONE, Faults, Held, check_shifts, chromium, until
+from browser import COUNT_SHIFTS, DESKTOP, PHONE, Faults, Held, check_shifts, chromium, close_all, until
 from world import World
 
 world = World()
@@ -42,7 +42,7 @@ def late_messages(browser, size, device, name, path, login, messages):
         world.publish([late])
         page.wait_for_timeout(HELD)
         check_shifts(page, faults, f"{name}-{size} with a late {late[0].rsplit('/', 1)[1]}")
-        page.context.close()
+        close_all(page.context)
 
 
 def late_files(browser, size, device, name, path, login, messages, ready):
@@ -55,7 +55,7 @@ def late_files(browser, size, device, name, path, login, messages, ready):
         ready(page)
         page.locator("main.drawn").wait_for()
         check_shifts(page, faults, f"{name}-{size} with late {part}")
-        page.context.close()
+        close_all(page.context)
 
 
 def late_state(browser, size, device):
@@ -70,7 +70,7 @@ def late_state(browser, size, device):
     page.locator("#plan-items .current").wait_for()
     page.locator("main.drawn").wait_for()
     check_shifts(page, faults, f"state-{size}")
-    page.context.close()
+    close_all(page.context)
 
 
 def late_position(browser, size, device):
@@ -85,7 +85,7 @@ def late_position(browser, size, device):
     if device == DESKTOP:
         page.locator(".route-line").first.wait_for()
         check_shifts(page, faults, f"position-{size}")
-        return page.context.close()
+        return close_all(page.context)
     button = page.get_by_role("button", name="Show map")
     button.wait_for()
     check_shifts(page, faults, f"position-{size}")
@@ -93,7 +93,7 @@ def late_position(browser, size, device):
     button.click()
     page.locator(".route-line").first.wait_for()
     button.wait_for(state="detached")
-    page.context.close()
+    close_all(page.context)
 
 
 def late_notices(browser, size, device):
@@ -115,7 +115,7 @@ def late_notices(browser, size, device):
             world.set_online("metrics-aggregator", is_online)
             page.wait_for_timeout(HELD)
         page.locator("#notices li").wait_for()
-        page.context.close()
+        close_all(page.context)
 
 
 def shown(selector, text=None):
@@ -142,7 +142,7 @@ def invisible_dialog(browser):
             page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         page.locator("#press", has_text="Starting…").wait_for()
-        page.context.close()
+        close_all(page.context)
 
 
 with chromium() as browser:

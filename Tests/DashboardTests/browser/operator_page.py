@@ -1,7 +1,7 @@
 """The operator's page: stuck sessions first, the filter, and the order under a pointer."""
 
 import fixtures
-from browser import DESKTOP, Faults, chromium, until
+from browser import DESKTOP, Faults, chromium, close_all, until
 from world import World
 
 world = World()
@@ -78,5 +78,5 @@ with chromium() as browser:
     page.locator("select").select_option("suspended")
     until(page, "() => document.querySelectorAll('#rows tr').length === 7")
     expect("status=suspended" in page.url, f"the address is {page.url}")
-    context.close()
+    close_all(context)
 faults.finish()

@@ -9,7 +9,7 @@ PAGES is a comma-separated list of the beginnings of names, to visit only those.
 import os
 
 import fixtures
-from browser import DESKTOP, PHONE, SMALL, Faults, chromium, screenshot
+from browser import DESKTOP, PHONE, SMALL, Faults, chromium, close_all, screenshot
 from browser import visit as browser_visit
 from world import World
 
@@ -66,7 +66,7 @@ def visit_still(browser, name, status, login, go):
         if status not in statuses:
             faults.found.append(f"{name}-{size}: statuses {statuses} instead of {status}")
         look(page, f"{name}-{size}")
-        context.close()
+        close_all(context)
 
 
 def log_in(password):
@@ -105,7 +105,7 @@ def discard(browser):
     left = page.evaluate("Object.keys(localStorage).filter(key => key.startsWith('pacebus.re'))")
     if left != ["pacebus.refused.ben"]:
         faults.found.append(f"discard: {left} are left")
-    page.context.close()
+    close_all(page.context)
 
 
 def open_missing(page):

@@ -1,6 +1,7 @@
-"""Makes the README's picture of a running workout: picture.py URL USER FILE.webp, the password on standard input.
+"""Makes a picture for the README: picture.py URL USER FILE.webp, the password on standard input.
 
-For a map worth showing, start compose/up ten minutes before:
+`live.webp` shows the running workout, `workout.webp` the newest finished one. For a map worth showing, start compose/up ten
+minutes before, or replay a recording:
 .build/venv/bin/python Tests/DashboardTests/browser/picture.py http://127.0.0.1:8080 demo \\
     Tests/DashboardTests/browser/live.webp <data/secrets/demo
 """
@@ -9,7 +10,7 @@ import base64
 import pathlib
 import sys
 
-from browser import chromium
+from browser import chromium, close_all
 
 URL, USER, FILE = sys.argv[1:]
 PASSWORD = sys.stdin.readline().strip()
@@ -48,12 +49,18 @@ def take(browser, screen):
     page.get_by_label("Name").fill(USER)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
-    page.locator("#resume").click()
-    page.locator("#signal", has_text="Live").wait_for()
+    if pathlib.Path(FILE).stem == "workout":
+        page.locator("main.drawn").wait_for()
+        page.goto(f"{URL}/history")
+        page.locator("#list [href^='/workout/']").first.click()
+        page.locator(".chart canvas").first.wait_for()
+    else:
+        page.locator("#resume").click()
+        page.locator("#signal", has_text="Live").wait_for()
     page.locator(".route-line").first.wait_for(state="attached")
     page.locator("main.drawn").wait_for()
     picture = page.screenshot()
-    page.context.close()
+    close_all(page.context)
     return "data:image/png;base64," + base64.b64encode(picture).decode()
 
 

@@ -7,7 +7,7 @@ import pathlib
 import re
 import time
 
-from browser import DESKTOP, PHONE, Faults, chromium, is_thorough, press_tab_to, screenshot, until, visit
+from browser import DESKTOP, PHONE, Faults, chromium, close_all, is_thorough, press_tab_to, screenshot, until, visit
 from system import System
 from world import ROOT
 
@@ -143,7 +143,7 @@ def by_keyboard(system, browser, faults):
     faults.expect("1 section · 2 exercises · 3 sets" in page.locator("#summary").inner_text(), "the summary is wrong")
     page.goto(f"{system.url}/plans")
     page.locator("#plans", has_text="Morning").wait_for()
-    page.context.close()
+    close_all(page.context)
 
 
 def by_touch(system, browser, faults):
@@ -218,7 +218,7 @@ def by_touch(system, browser, faults):
     page.locator("[data-choice=units] label", has_text="Imperial").click()
     page.keyboard.press("Escape")
     page.locator(".plan-top .hint", has_text="counts in lb").wait_for()
-    page.context.close()
+    close_all(page.context)
 
 
 def refusals(system, browser, faults):
@@ -258,7 +258,7 @@ def refusals(system, browser, faults):
     fill(page, s0_timer_work="10 min")
     save(page)
     faults.expect(page.locator("[aria-invalid]").count() == 0, "a corrected field stays marked")
-    page.context.close()
+    close_all(page.context)
 
 
 def engine_hangs(system, browser, faults):
@@ -282,7 +282,7 @@ def engine_hangs(system, browser, faults):
             saved(page)
     page.locator(".problem", has_text="load: 0 to 1000").wait_for()
     faults.expect(field(page, "name").input_value() == "Kept twice", "a refusal loses what a page before it sent")
-    page.context.close()
+    close_all(page.context)
 
 
 def two_tabs(system, browser, faults):
@@ -332,13 +332,14 @@ def two_tabs(system, browser, faults):
     first.wait_for_url("**/plans?deleted")
     first.locator("#deleted").wait_for()
     first.locator("#none").wait_for()
+    # In the background, browsers may let a page wait.
+    second.bring_to_front()
     notice(second, "This plan was deleted elsewhere")
     faults.expect(field(second, "name").input_value() == "Fifth", "a deletion elsewhere loses the input")
-    second.bring_to_front()
     press(second, "Save mine as a new plan")
     saved(second)
     first.locator("#plans", has_text="Fifth").wait_for()
-    first.context.close()
+    close_all(first.context)
 
 
 def other_device(system, browser, faults):
@@ -361,7 +362,7 @@ def other_device(system, browser, faults):
     page.reload()
     page.locator("#missing", has_text="This plan does not exist").wait_for()
     look(page, faults, "plan-missing")
-    page.context.close()
+    close_all(page.context)
 
 
 def as_json(system, browser, faults):
@@ -369,6 +370,8 @@ def as_json(system, browser, faults):
     page = open_page(system, browser, faults, "emil", "/plans")
     for file in sorted(EXAMPLES.glob("*.json")):
         page.locator("#import").click()
+        # Before the page's module listens, a choice would be lost.
+        page.locator("main.drawn #json-file").wait_for(state="attached")
         page.locator("#json-file").set_input_files(file)
         until(page, "() => document.querySelector('#json').value !== ''")
         press(page, "Replace the form by this")
@@ -393,7 +396,7 @@ def as_json(system, browser, faults):
         press(page, "Replace the form by this")
         page.locator("#json-error", has_text=words).wait_for()
     look(page, faults, "plan-json")
-    page.context.close()
+    close_all(page.context)
 
 
 def start(system, browser, faults):
@@ -461,7 +464,7 @@ def start(system, browser, faults):
     look(page, faults, "home-start-plan")
     page.locator("#start-confirm").click()
     page.locator("[data-plan='exercise']", has_text="Plank").wait_for()
-    page.context.close()
+    close_all(page.context)
 
 
 def watchers(system, browser, faults):
@@ -472,7 +475,7 @@ def watchers(system, browser, faults):
         page.locator(".notice", has_text="Plans are for people who train.").wait_for()
         page.locator("main.drawn").wait_for()
         look(page, faults, "plans-watcher")
-    page.context.close()
+    close_all(page.context)
 
 
 def loading(system, browser, faults):

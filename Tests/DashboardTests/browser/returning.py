@@ -4,7 +4,7 @@ import re
 import time
 
 import fixtures
-from browser import DESKTOP, PHONE, Faults, chromium, until
+from browser import DESKTOP, PHONE, Faults, chromium, close_all, until
 from world import World
 
 world = World()
@@ -72,7 +72,7 @@ def wrong_clock(browser, minutes):
     page.locator("#toggle").click()
     age = fixtures.now() - pressed("pause")[0]["at"]
     expect(abs(age) < 3, f"{minutes} min: the press is {age} s old")
-    page.context.close()
+    close_all(page.context)
 
     silent = fixtures.now() - 42
     page = open_live(
@@ -84,7 +84,7 @@ def wrong_clock(browser, minutes):
         script=script,
     )
     page.locator("#signal", has_text=re.compile("No signal for 0:4[2-9]")).wait_for()
-    page.context.close()
+    close_all(page.context)
 
 
 def reload_with_end_pressed(browser):
@@ -108,6 +108,7 @@ def reload_with_end_pressed(browser):
     faults.watch(other)
     other.goto(LIVE)
     other.locator("#press", has_text="Ending…").wait_for()
+    other.locator("#status", has_text="Paused").wait_for()
     now = fixtures.now()
     world.publish(
         [
@@ -123,7 +124,7 @@ def reload_with_end_pressed(browser):
         tab.wait_for_url("**/workout/**")
         until(tab, "() => document.querySelector('#press').textContent === ''")
     expect({press["id"] for press in world.sent()} == {first["id"]}, "a tab made another press")
-    page.context.close()
+    close_all(page.context)
 
 
 def back(browser):
@@ -137,7 +138,7 @@ def back(browser):
     is_kept = page.evaluate("window.isKept === true")
     world.publish([(fixtures.topic("anna", "metrics"), fixtures.metrics("anna", fixtures.now(), d=9870.0))])
     page.locator("[data-key='distance'] .number", has_text="9.87").wait_for()
-    page.context.close()
+    close_all(page.context)
     return is_kept
 
 
@@ -158,7 +159,30 @@ def blocked(browser):
     for path in ["/", f"/virtual-runs/{fixtures.RUN}", "/virtual-runs"]:
         page.goto(world.url + path)
         page.locator("main.drawn").wait_for()
-    page.context.close()
+    close_all(page.context)
+
+
+def expired(browser):
+    """A login that has ended says so, knows whose it was, and leads back; after logging out nothing is said."""
+    page = world.context(browser, "anna", **DESKTOP).new_page()
+    faults.watch(page, 401)
+    page.goto(LIVE)
+    page.locator("main.drawn").wait_for()
+    page.context.clear_cookies()
+    page.reload()
+    page.wait_for_url("**/login?to=*")
+    page.locator("#ended", has_text="Your login has ended").wait_for()
+    expect(page.get_by_label("Name").input_value() == "anna", "the login page forgets whose login has ended")
+    faults.look(page, "expired")
+    page.get_by_label("Password").fill(world.passwords["anna"])
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url(LIVE)
+    page.locator("main.drawn").wait_for()
+    page.locator("#menu summary").click()
+    page.get_by_role("button", name="Log out", exact=True).click()
+    page.wait_for_url("**/login")
+    expect(page.locator("#ended").is_hidden(), "logging out counts as an ended login")
+    close_all(page.context)
 
 
 def release(browser):
@@ -181,19 +205,41 @@ def release(browser):
     faults.look(page, "release")
     page.unroute(LIVE)
     page.locator("#reload").click()
-    until(page, "version => document.querySelector('link[rel=stylesheet]').href.includes(version)", version)
+    until(page, "version => document.querySelector('link[rel=icon]').href.includes(version)", version)
     page.locator("main.drawn").wait_for()
     expect(not page.locator("#bar").is_visible(), "the bar stays after the reload")
-    context.close()
+    close_all(context)
+
+
+def clocks(browser):
+    """Dates stand in the zone of the profile, else of the browser, and on the clock of the browser's language."""
+    world.reset()
+    overview = fixtures.run_overviews(fixtures.now(), 1)["runs"][0] | {"startsAt": 1795238100}
+    world.answers["runs"] = {"runs": [overview]}
+    for locale, texts in {
+        "en-US": ["Fri 20 Nov 2026, 9:15 pm", "Sat 21 Nov 2026, 6:15 am"],
+        "de-DE": ["Fri 20 Nov 2026, 21:15", "Sat 21 Nov 2026, 06:15"],
+    }.items():
+        world.publish([("pacebus/v1/u/anna/profile", None)])
+        context = world.context(browser, "anna", **DESKTOP, locale=locale, timezone_id="America/Los_Angeles")
+        page = context.new_page()
+        faults.watch(page)
+        page.goto(f"{world.url}/virtual-runs")
+        page.locator("#runs li", has_text=texts[0]).wait_for()
+        world.publish([("pacebus/v1/u/anna/profile", {"revision": 1, "timeZone": "Europe/Berlin"})])
+        page.locator("#runs li", has_text=texts[1]).wait_for()
+        close_all(context)
 
 
 with chromium() as browser:
+    clocks(browser)
     for minutes in [10, -10]:
         wrong_clock(browser, minutes)
     reload_with_end_pressed(browser)
     back(browser)
     blocked(browser)
     release(browser)
+    expired(browser)
 # Playwright turns the back-forward cache off.
 with chromium(ignore_default_args=["--disable-back-forward-cache"]) as browser:
     expect(back(browser), "the back-forward cache did not keep the page")

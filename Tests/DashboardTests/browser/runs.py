@@ -7,7 +7,7 @@ import json
 import re
 
 import fixtures
-from browser import DESKTOP, PHONE, Held, check_shifts, is_thorough, open_page, until, visit
+from browser import DESKTOP, PHONE, Held, check_shifts, close_all, is_thorough, open_page, until, visit
 from fixtures import RUN, run_scenes, run_topic
 from world import run, wait
 
@@ -97,7 +97,7 @@ def late(world, browser, faults):
                 world.publish([message])
                 page.wait_for_timeout(600)
                 check_shifts(page, faults, f"{name}-{size} with a late {message[0].rsplit('/', 1)[1]}")
-                page.context.close()
+                close_all(page.context)
                 world.publish([(topic, None) for topic, _ in messages])
             world.publish(messages)
             for part in ["**/me", "**/modules/*.js", "**/*.css", "**/modules/map.js", "**/leaflet/*"]:
@@ -108,7 +108,7 @@ def late(world, browser, faults):
                 shown(*SHOWS[name])(page)
                 page.locator("main.drawn").wait_for()
                 check_shifts(page, faults, f"{name}-{size} with late {part}")
-                page.context.close()
+                close_all(page.context)
             world.publish([(topic, None) for topic, _ in messages])
 
 
@@ -148,7 +148,7 @@ def banner(world, browser, faults):
     faults.expect(other.get_by_role("button", name="Go").is_disabled(), "Go is on during another workout")
     world.publish([(run_topic(), None)])
     other.locator(".invitation").wait_for(state="detached")
-    page.context.close()
+    close_all(page.context)
 
 
 def kept(world, browser, faults):
@@ -161,14 +161,14 @@ def kept(world, browser, faults):
     wait(lambda: world.sent("decline"), "the request")
     page.reload()
     page.locator("#press", has_text="Declining…").wait_for()
-    page.locator("#press", has_text="virtual-run does not answer. Your press is kept.").wait_for(timeout=20_000)
+    page.locator("#press", has_text="The server does not answer. Your press is kept.").wait_for(timeout=20_000)
     faults.expect(len({sent["id"] for sent in world.sent("decline")}) == 1, "a reload made another request")
     world.answers["decline"] = {"error": {"code": "invalid_state", "message": "the run has begun"}}
     page.locator("#press.refused", has_text="the run has begun").wait_for()
     page.reload()
     page.locator("#press.refused").get_by_role("button", name="Dismiss").click()
     page.locator("#press.refused").wait_for(state="hidden")
-    page.context.close()
+    close_all(page.context)
 
 
 def questions(world, browser, faults):
@@ -176,15 +176,15 @@ def questions(world, browser, faults):
     for name in ["runs", "show"]:
         world.answers[name] = None
     page = open_page(world, browser, faults, LIST, "anna", PHONE)
-    page.locator("#empty", has_text="virtual-run does not answer. Trying again.").wait_for()
+    page.locator("#empty", has_text="The server does not answer. Trying again.").wait_for()
     run = open_page(world, browser, faults, URL, "anna", PHONE)
-    run.locator("#terms", has_text="virtual-run does not answer. Trying again.").wait_for()
+    run.locator("#terms", has_text="The server does not answer. Trying again.").wait_for()
     world.answers["runs"] = {"error": {"code": "invalid_command", "message": "no runs today"}}
     page.locator("#empty", has_text="no runs today").wait_for(timeout=10_000)
     world.answers["show"] = {"error": {"code": "run_not_found", "message": "unknown run"}}
     run.locator("#terms", has_text="There is no such run among yours.").wait_for(timeout=10_000)
-    run.context.close()
-    page.context.close()
+    close_all(run.context)
+    close_all(page.context)
 
     # virtual-run publishes the view of a run that was long ago.
     def show(*_):
@@ -202,7 +202,57 @@ def questions(world, browser, faults):
         if count < 121:
             page.locator("#older").click()
     faults.expect(not page.locator("#older").is_visible(), "older runs are offered after the last")
-    page.context.close()
+    close_all(page.context)
+
+
+def finish(world, browser, faults):
+    """Who is there sees who won; the results have tenths and the gap, print without controls, and lead to a rematch."""
+    world.answers = {"routes": fixtures.run_details()}
+    world.publish(scene("run-two"))
+    page = open_page(world, browser, faults, URL, "anna", PHONE)
+    page.locator(".lane.mine").wait_for()
+    page.emulate_media(reduced_motion="no-preference")
+    (topic, view), *_ = scene("run-results")
+    rows = view["results"]["rows"]
+    rows[1] |= {"time": 1571.25, "behind": {"seconds": 8.25}}
+    view |= {"results": {"rows": rows}, "revision": view["revision"] + 1000, "goal": {"distance": 5000}}
+    world.publish([(topic, view)])
+    page.locator("#winner.now", has_text="ben won").wait_for()
+    page.locator("#winner", has_text="You came in 2nd, 0:08.3 behind.").wait_for()
+    page.locator("[aria-live]", has_text="ben won").wait_for(state="attached")
+    faults.expect(animated(page), "the winner comes without motion")
+    page.emulate_media(reduced_motion="reduce")
+    faults.expect(not animated(page), "the winner moves with reduced motion")
+    page.locator("#results", has_text="26:11.2").wait_for()
+    page.locator("#gap canvas").first.wait_for()
+    page.locator("#gap[aria-label*='At the end: anna (you)']").wait_for()
+    faults.look(page, "run-won")
+    page.emulate_media(media="print")
+    for control in [".top", "#tools", "#rematch", "#compare", "#map-box"]:
+        faults.expect(page.locator(control).is_hidden(), f"{control} is printed")
+    faults.expect(page.locator("#results").is_visible(), "the results are not printed")
+    page.emulate_media(media="screen", forced_colors="active")
+    mine = page.locator("#winner").evaluate("e => getComputedStyle(e).borderStyle")
+    faults.expect(mine == "solid", "the winner has no edge in forced colours")
+    page.emulate_media(forced_colors="none")
+    page.reload()
+    page.locator("#winner", has_text="ben won").wait_for()
+    faults.expect(page.locator("#winner.now").count() == 0, "a result of long ago is news")
+    page.locator("#rematch").click()
+    page.locator("#invite-dialog[open]").wait_for()
+    values = page.locator("#invite-form").evaluate("form => Object.fromEntries(new FormData(form))")
+    wanted = {"people": "ben", "goal": "distance", "distance": "5"}
+    faults.expect(wanted.items() <= values.items(), f"the rematch is {values}")
+    page.reload()
+    page.locator("main.drawn").wait_for()
+    faults.expect(page.locator("#invite-dialog[open]").count() == 0, "a reload opens the form again")
+    close_all(page.context)
+
+
+def animated(page):
+    return page.locator("#winner").evaluate(
+        "e => e.getAnimations().length > 0 || getComputedStyle(e).animationName !== 'none'"
+    )
 
 
 def published(message):
@@ -257,7 +307,7 @@ def invite(world, browser, faults):
     wanted = {"invite": ["ben"], "goal": {"distance": 3000}, "clock": "active", "start": "together", "sharing": {}}
     wanted["ghosts"] = [{"session": "0b9f6d1e-1f1a-4c58-9a55-3f0c1de0aa01"}]
     faults.expect(wanted.items() <= made.items(), f"create is {made}")
-    page.context.close()
+    close_all(page.context)
 
 
 def forms(world, browser, faults):
@@ -285,7 +335,7 @@ def forms(world, browser, faults):
     faults.expect(page.locator("#invite-confirm").is_disabled(), "Invite is on while an invitation is under way")
     entered = page.locator("#invite-form [name=people]")
     faults.expect(entered.is_visible() and entered.input_value() == "yara", "a second invitation is lost")
-    page.context.close()
+    close_all(page.context)
 
 
 def prompt(world, browser, faults):
@@ -304,7 +354,7 @@ def prompt(world, browser, faults):
     faults.expect(
         not page.locator("#prompt").is_visible(), "a dismissed prompt comes back when the page is loaded again"
     )
-    page.context.close()
+    close_all(page.context)
 
 
 def figures(world, browser, faults):
@@ -337,7 +387,7 @@ def figures(world, browser, faults):
     until(page, "() => window.said?.includes('Kilometre 1: place 2')")
     faults.expect(page.evaluate("window.said.length") == 1, "an old announcement is spoken")
     world.set_online("virtual-run", False)
-    page.locator("#notices", has_text="The gaps are not being updated: virtual-run is offline.").wait_for()
+    page.locator("#notices", has_text="The gaps are not being updated at the moment.").wait_for()
     world.set_online("virtual-run", True)
     until(page, "() => document.querySelector('#notices').children.length === 0")
     world.broker.kill()
@@ -347,7 +397,7 @@ def figures(world, browser, faults):
     world.publish(scene("run-two"))
     page.locator("#bar").wait_for(state="hidden", timeout=30_000)
     move(1600)
-    page.context.close()
+    close_all(page.context)
 
 
 def blocked(world, browser, faults):
@@ -362,8 +412,8 @@ def blocked(world, browser, faults):
         page.locator("main.drawn").wait_for()
     page.locator("#ready").get_by_role("button", name="Accept").click()
     wait(lambda: world.sent("accept"), "the request")
-    page.context.close()
+    close_all(page.context)
 
 
 if __name__ == "__main__":
-    run([states, late, banner, kept, questions, invite, forms, prompt, figures, blocked])
+    run([states, finish, late, banner, kept, questions, invite, forms, prompt, figures, blocked])

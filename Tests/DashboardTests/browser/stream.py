@@ -3,7 +3,7 @@
 import json
 
 import fixtures
-from browser import PHONE, until
+from browser import PHONE, close, close_all, until
 from world import run, wait
 
 SESSION = fixtures.session_of("anna")
@@ -63,11 +63,11 @@ def reloads_and_tabs(world, browser, faults):
     other.locator("main.drawn").wait_for()
     refusal = other.evaluate(f"args => ({OPEN})(args).then(() => '', error => error.message)", [SESSION])
     faults.expect("another tab" in refusal, f"a second tab has the stream too: {refusal}")
-    other.close()
+    close(other)
     # The service is away, and the page ends with items that nobody has.
     receiver.is_up = False
     page.evaluate(APPEND, [20, 30])
-    page.close()
+    close(page)
     receiver.is_up = True
     page = context.new_page()
     faults.watch(page)
@@ -87,7 +87,7 @@ def reloads_and_tabs(world, browser, faults):
     acknowledged(page, 60)
     page.evaluate("() => window.stream.remove()")
     page.evaluate(OPEN.replace("'phone'", "'phone-2'"), [SESSION])
-    context.close()
+    close_all(context)
 
 
 def largest(world, browser, faults):
@@ -111,7 +111,7 @@ def largest(world, browser, faults):
     page.evaluate(OPEN, [SESSION])
     receiver.has(36_000)
     acknowledged(page, 36_000)
-    context.close()
+    close_all(context)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """A world with real services, whose executables are beside the dashboard's."""
 
+import json
 import os
 import pathlib
 import secrets
 import subprocess
 
-from world import World, free_port
+from world import World, free_port, wait
 
 EXECUTABLES = pathlib.Path(os.environ["DASHBOARD"]).resolve().parent
 
@@ -53,11 +54,33 @@ class System(World):
         self.devices.append(device)
         return device
 
+    def replay(self, user, recording, *arguments):
+        """Plays the recording of a real device as the user's, and waits for the finished workout."""
+        command = [EXECUTABLES / "device", "replay", recording, "--speed-up", "0", *arguments]
+        environment = {**os.environ, **self.environment(user)}
+        command += ["--queue-folder", self.folder / f"queue-{user}"]
+        subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
+
     def pacebus(self, user, *arguments):
         """The output of a command on another device of the user."""
         environment = {**os.environ, **self.environment(user)}
         command = [EXECUTABLES / "pacebus", *arguments]
         return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def newest_workout(self, user):
+        """The retained record of the user's last workout, if it is finished."""
+        found = []
+        client = self.connect(self.broker.port)
+        # Messages of pages come too.
+        client.on_message = lambda _, __, message: (
+            found.append(json.loads(message.payload))
+            if message.payload and message.topic.endswith("/workout")
+            else None
+        )
+        client.subscribe(f"pacebus/v1/+/{user}/+/workout")
+        wait(lambda: found, "a workout is retained")
+        client.loop_stop()
+        return max(found, key=lambda workout: workout["startedAt"])
 
     def __exit__(self, failed, *_):
         for device in self.devices:

@@ -1,10 +1,10 @@
-"""The map with a tile server, here a fake one, of a server whose --tile-url names it."""
+"""The map with a tile server, here a fake one, of a server whose --tiles names it."""
 
 import base64
 import re
 
 import fixtures
-from browser import DESKTOP, SMALL, Faults, chromium, screenshot, until
+from browser import DESKTOP, SMALL, Faults, chromium, close_all, screenshot, until
 from world import World
 
 TILES = "https://tiles.example"
@@ -12,7 +12,7 @@ GREEN = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkqPlfDwAD2wHeRSQpsgAAAABJRU5ErkJggg=="
 )
 
-world = World(TILE_URL=f"{TILES}/{{z}}/{{x}}/{{y}}.png", TILE_ATTRIBUTION="© Example contributors")
+world = World(TILES=f"{TILES}/{{z}}/{{x}}/{{y}}.png © Example contributors")
 faults = Faults(world, TILES)
 
 with chromium() as browser:
@@ -49,5 +49,5 @@ with chromium() as browser:
             faults.found.append("tiles lie on paper, or the scale has no label")
         screenshot(page, f"tiles-{size}")
         faults.look(page, f"tiles-{size}")
-        context.close()
+        close_all(context)
 faults.finish()

@@ -151,10 +151,44 @@ def end(system, pages, faults):
     anna.locator("#results tr").nth(1).wait_for(timeout=60_000)
 
 
+def record(system, pages, faults):
+    """A phone's browser is the device of a runner."""
+    anna, ben = pages.values()
+    ben.goto(f"{system.url}/virtual-runs")
+    run = invite(ben, "anna", lambda page: page.locator("#invite-form [name=goal][value='']").check(force=True))
+    anna.context.grant_permissions(["geolocation"], origin=system.url)
+    anna.goto(f"{system.url}/virtual-runs/{run}")
+    press(anna, "Accept")
+    for page in [ben, anna]:
+        page.get_by_role("button", name="Go", exact=True).click()
+    device = system.simulate("ben", run)
+    anna.locator("#countdown").wait_for()
+    anna.locator("#countdown").wait_for(state="hidden")
+    anna.locator("#record").click()
+    anna.locator("#record-start").click()
+    anna.locator("#recorder").wait_for()
+    lane = ben.locator(".lane:not(.mine)")
+    latitude = 52.5
+    while not lane.locator("[data-value=distance] .number", has_text=re.compile("0.0[1-9]")).is_visible():
+        latitude += 0.00005
+        anna.context.set_geolocation({"latitude": latitude, "longitude": 13.4, "accuracy": 5})
+        # Without a touch for 10 s, touches are locked.
+        anna.evaluate("dispatchEvent(new PointerEvent('pointerdown'))")
+        anna.wait_for_timeout(500)
+    lane.locator(".chip", has_text="Live").wait_for()
+    anna.locator("#controls").get_by_role("button", name="Pause").click()
+    anna.locator("#controls").get_by_role("button", name="End").click()
+    anna.locator("#end-confirm").click()
+    anna.wait_for_url("**/workout/anna/*", timeout=60_000)
+    device.send_signal(signal.SIGINT)
+    ben.locator("#results tr").nth(1).wait_for(timeout=60_000)
+
+
 with System(*SERVICES) as system, chromium() as browser:
     faults = Faults(system)
     pages = open_all(system, browser, faults)
     play(system, pages, faults)
     refuse(system, pages)
+    record(system, pages, faults)
     end(system, pages, faults)
 faults.finish()

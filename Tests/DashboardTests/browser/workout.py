@@ -1,11 +1,11 @@
-"""The page of a finished workout: its looks, its details from chunks, the cursor, deleting, and the way from Live."""
+"""The page of a finished workout: its looks, its details from chunks, the cursor, editing, deleting, and the way from Live."""
 
 import os
 import re
 
 import fixtures
 import workouts
-from browser import DESKTOP, PHONE, is_thorough, open_page, screenshot, until, visit
+from browser import DESKTOP, PHONE, close_all, is_thorough, open_page, screenshot, until, visit
 from world import run, wait
 
 WEIGHT = 200_000
@@ -118,7 +118,7 @@ def kinds(world, browser, faults):
         }
         faults.look(page, f"workout {name}")
         screenshot(page, f"workout-kind-{name}")
-        page.context.close()
+        close_all(page.context)
     treadmill, empty, swim, ride, late, lifts = [seen[workout.session] for workout in made]
     expect = faults.expect
     expect(not treadmill["map"] and treadmill["charts"] == ["heartRate", "speed", "cadence"], f"treadmill: {treadmill}")
@@ -147,7 +147,7 @@ def speed(world, browser, faults):
     print(
         f"all charts after {milliseconds:.0f} ms; a move of the cursor: {half:.1f} ms, of 95 % {most:.1f} ms; to its frame {frames[60]:.1f} ms"
     )
-    page.context.close()
+    close_all(page.context)
 
 
 def cursor(world, browser, faults):
@@ -227,7 +227,7 @@ def cursor(world, browser, faults):
     )
     page.locator("#color-choice").get_by_label("Elevation").check()
     page.locator("#ramp", has_text=re.compile(r"\d+ m")).wait_for()
-    page.context.close()
+    close_all(page.context)
 
 
 def words(world, browser, faults):
@@ -252,12 +252,12 @@ def words(world, browser, faults):
     page.keyboard.press("Escape")
     page.locator("#hero", has_text="mi").wait_for()
     page.locator(".chart[data-chart='elevation']", has_text="ft").wait_for()
-    page.context.close()
+    close_all(page.context)
     context = world.context(browser, "anna", **DESKTOP, locale="de-DE")
     page = context.new_page()
     page.goto(world.url + workout.path)
     page.locator("#date", has_text="21 Nov 2026, 06:15").wait_for()
-    context.close()
+    close_all(context)
 
 
 def replay(world, browser, faults):
@@ -271,11 +271,11 @@ def replay(world, browser, faults):
     faults.expect(page.locator(".route-line.undrawn").count() > 0, "the route does not draw itself")
     page.locator("#map[data-replay='done']").wait_for()
     faults.expect(page.locator(".route-line.undrawn").count() == 0, "a part of the route stays hidden")
-    context.close()
+    close_all(context)
     page = open_workout(world, browser, faults, workout, device=PHONE)
     has_color(page)
     faults.expect(page.locator("#map[data-replay]").count() == 0, "the route moves in spite of reduced motion")
-    page.context.close()
+    close_all(page.context)
 
 
 def details(world, browser, faults):
@@ -300,7 +300,7 @@ def details(world, browser, faults):
     page.get_by_role("button", name="Log out", exact=True).click()
     page.wait_for_url("**/login")
     until(page, "async () => !(await indexedDB.databases()).some(({name}) => name.startsWith('pacebus.chunks'))")
-    page.context.close()
+    close_all(page.context)
 
 
 def silence(world, browser, faults):
@@ -320,7 +320,7 @@ def silence(world, browser, faults):
     workouts.answer_chunks(world, workout)
     page.get_by_role("button", name="Try again").click()
     has_charts(page)
-    page.context.close()
+    close_all(page.context)
 
 
 def past(world, browser, faults):
@@ -337,7 +337,7 @@ def past(world, browser, faults):
     world.answers["chunks"] = answer
     page = open_workout(world, browser, faults, workout)
     has_charts(page)
-    page.context.close()
+    close_all(page.context)
     unknown = workouts.run("unknown")
     page = open_workout(world, browser, faults, unknown)
     page.get_by_role("heading", name="Workout not found").wait_for()
@@ -345,7 +345,7 @@ def past(world, browser, faults):
     world.publish([unknown.state(status="active", segments=[[workouts.START, None]])])
     page.reload()
     page.get_by_role("link", name="Show it live").wait_for()
-    page.context.close()
+    close_all(page.context)
 
 
 def viewer(world, browser, faults):
@@ -356,10 +356,56 @@ def viewer(world, browser, faults):
     has_charts(page)
     topics = set(chunk_requests(world))
     faults.expect(topics == {"pacebus/v1/u/anna/viewers/coach/request"}, f"a viewer asks on {topics}")
-    for name in ["#delete", "#exports-part"]:
+    for name in ["#edit", "#delete", "#exports-part", "#note-part"]:
         faults.expect(page.locator(name).count() == 0, f"a viewer sees {name}")
     faults.expect(page.locator("#date").inner_text().startswith("anna"), "whose workout it is stands nowhere")
-    page.context.close()
+    close_all(page.context)
+
+
+def edit(world, browser, faults):
+    """The owner edits; only what changed is sent; undone is what becomes `null`; wrong values name their field."""
+    workout = workouts.run("forgotten", seconds=2400)
+    # Ten minutes at rest at the end.
+    for columns, key in [(workout.series, "d"), (workout.track, "d")]:
+        still = workout.track["d"][1800] if columns is workout.track else 0
+        columns[key] = columns[key][:1801] + [still] * 599
+    own = (
+        workout.topic("profile"),
+        {
+            "revision": workout.revision,
+            "edit": {"note": "Windy.", "exertion": 6},
+            "recorded": {"name": "Morning Run", "activity": "running", "environment": "outdoor"},
+        },
+    )
+    world.answers["edit"] = {"revision": workout.revision + 1}
+    play(world, workout, more=[own])
+    page = open_workout(world, browser, faults, workout, device=PHONE)
+    has_charts(page)
+    page.locator("#note", has_text="Windy.").wait_for()
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_role("heading", name="Edit workout").wait_for()
+    faults.look(page, "edit dialog")
+    screenshot(page, "workout-edit")
+    page.get_by_label("Name", exact=True).fill("Hill repeats")
+    page.get_by_label("Maximum heart rate", exact=True).fill("20")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("alert").filter(has_text="80 to 250 bpm").wait_for()
+    page.get_by_label("Maximum heart rate", exact=True).fill("191")
+    page.get_by_role("button", name="Note: as recorded").click()
+    page.get_by_role("button", name="End it at the last movement").click()
+    page.get_by_role("button", name="Save").click()
+    wait(lambda: world.sent("edit"), "an edit")
+    sent = {key: value for key, value in world.sent("edit")[-1].items() if key not in ("id", "client", "type")}
+    end = sent.pop("trimEnd", 0)
+    expected = {"session": workout.session, "name": "Hill repeats", "note": None, "maximumHeartRate": 191}
+    faults.expect(sent == expected, f"the edit is {sent}")
+    faults.expect(abs(end - workout.series["c"][1800]) <= 15, f"the trim ends at {end - workouts.START} s")
+    world.answers["edit"] = {"error": {"code": "invalid_state", "message": "the workout is still being computed"}}
+    page.get_by_role("button", name="Edit").click()
+    page.locator("[name=exertion]").select_option("9")
+    page.get_by_role("button", name="Save").click()
+    page.locator("#press.refused", has_text="still being computed").wait_for()
+    close_all(page.context)
 
 
 def press(world, browser, faults):
@@ -370,7 +416,7 @@ def press(world, browser, faults):
     world.answers["deleteWorkout"] = {}
     play(world, workout, more=[failed])
     page = open_workout(world, browser, faults, workout)
-    page.get_by_role("button", name="Export to upload: try again").click()
+    page.get_by_role("button", name="Upload: try again").click()
     wait(lambda: world.sent("export"), "an export")
     faults.expect(world.sent("export")[0]["target"] == "upload", f"{world.sent('export')}")
     page.get_by_role("button", name="Delete workout").click()
@@ -380,7 +426,7 @@ def press(world, browser, faults):
     page.get_by_role("button", name="Delete", exact=True).click()
     page.wait_for_url(world.url + "/")
     faults.expect(world.sent("deleteWorkout")[0]["session"] == workout.session, "another workout is deleted")
-    page.context.close()
+    close_all(page.context)
 
 
 def ended(world, browser, faults):
@@ -418,13 +464,13 @@ def ended(world, browser, faults):
         link.click()
         pages["coach"].wait_for_url(f"**/workout/anna/{session}")
         for each in pages.values():
-            each.context.close()
+            close_all(each.context)
         if way == "completed":
             # A finished one that is opened stays.
             page = open_page(world, browser, faults, live, "anna", PHONE)
             page.get_by_role("link", name="See the workout").wait_for()
             faults.expect(page.url.endswith(live), "a workout that had ended before leads on")
-            page.context.close()
+            close_all(page.context)
         world.reset()
         now = fixtures.now()
 
@@ -449,9 +495,9 @@ def paper(world, browser, faults):
     height = page.evaluate("document.getElementById('charts').getBoundingClientRect().bottom")
     faults.expect(height <= 1016, f"the charts end at {height} px of a page of 1016 px")
     screenshot(page, "workout-paper")
-    page.context.close()
+    close_all(page.context)
 
 
-SCENARIOS = [looks, kinds, speed, cursor, words, replay, details, silence, past, viewer, press, ended, paper]
+SCENARIOS = [looks, kinds, speed, cursor, words, replay, details, silence, past, viewer, edit, press, ended, paper]
 ONLY = os.environ.get("SCENARIOS")
 run([scenario for scenario in SCENARIOS if not ONLY or scenario.__name__ in ONLY.split(",")])

@@ -151,15 +151,15 @@ test("who logs out may forget what has no answer", () => {
   assert.deepEqual(outcomes, []);
 });
 
-test("words say what happens, and after 10 s which service does not answer", () => {
+test("words say what happens, and after 10 s that nothing answers", () => {
   const {presses} = bus;
   presses.press(command, "pause");
   presses.press(runRequest, "block", {user: "ben"});
   const [pause, block] = presses.all;
   assert.equal(pendingText(pause, 1010, true), "Pausing…");
   assert.equal(isUnanswered(pause, 1010), false);
-  assert.equal(pendingText(pause, 1011, true), "session-engine does not answer. Your press is kept.");
-  assert.equal(pendingText(block, 1011, true), "virtual-run does not answer. Your press is kept.");
+  assert.equal(pendingText(pause, 1011, true), "The server does not answer. Your press is kept.");
+  assert.equal(pendingText(block, 1011, true), "The server does not answer. Your press is kept.");
   assert.equal(pendingText(block, 1011, false), "No connection. Your press is kept.");
   assert.equal(pendingText({...pause, type: "unknown"}, 1000, true), "Sending…");
 });

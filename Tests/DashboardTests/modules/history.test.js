@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 import * as calendar from "../../../Services/Dashboard/Web/modules/calendar.js";
-import {changeOf, emptyCopy, isSameCursor, merge, replacement, sorted} from "../../../Services/Dashboard/Web/modules/history-merge.js";
+import {changeOf, emptyCopy, isSameCursor, merge, sorted} from "../../../Services/Dashboard/Web/modules/history-merge.js";
 import * as v from "../../../Services/Dashboard/Web/modules/history-view.js";
 import * as load from "../../../Services/Dashboard/Web/modules/load.js";
 
@@ -45,15 +45,6 @@ test("a reset drops the copy before it takes the changes", () => {
   assert.deepEqual([...next.workouts.keys()], [b.session]);
   assert.equal(copy.workouts.size, 1, "the former copy is not changed");
   assert.equal(merge(copy, changeOf({changes: [], reset: true, next: 9}), 3).workouts.size, 0);
-});
-
-test("an engine that knows no changes answers with a page, which is no change", () => {
-  assert.equal(changeOf({workouts: [workout()]}), undefined);
-  const [old, kept] = [workout(), workout()];
-  const copy = merge(emptyCopy(), changeOf({changes: [old], next: 5}), 1);
-  const next = merge(copy, replacement([kept]), 2);
-  assert.deepEqual([...next.workouts.keys()], [kept.session]);
-  assert.equal(next.cursor, 0);
 });
 
 test("cursors are numbers or objects", () => {

@@ -46,6 +46,11 @@ test("stuck sessions come first, then live ones, those at rest, and those that a
   assert.deepEqual([silent, stuckSaving, counts.active, counts.completed], [3, 1, 4, 2]);
 });
 
+test("live rows keep their place while items come", () => {
+  assert.deepEqual(users(sessions({b: {heard: 2}, c: {heard: 1}, a: {heard: 3}})), ["a", "b", "c"]);
+  assert.deepEqual(users(sessions({b: {heard: 3}, c: {heard: 2}, a: {heard: 1}})), ["a", "b", "c"]);
+});
+
 test("`heard` every five minutes says that items come, and one 15 s after the last that they stopped", () => {
   const isStuck = (/** @type {any} */ facts) =>
     table(sessions({anna: facts}), {name: "", status: ""}, now).silent === 1;

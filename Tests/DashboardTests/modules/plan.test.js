@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import {readFileSync, readdirSync} from "node:fs";
 import {test} from "node:test";
 import {planView, prescription} from "../../../Services/Dashboard/Web/modules/plan.js";
 
@@ -96,4 +97,72 @@ test("a prescription names what is prescribed", () => {
   assert.equal(prescription({weight: 24, time: 40}, "metric"), "24 kg, 00:40");
   assert.equal(prescription({repetitions: 5, weight: 100}, "imperial"), "5 × 220.5 lb");
   assert.equal(prescription({}, "metric"), "");
+});
+
+const folder = new URL("../../../Services/Pacebus/Plans/", import.meta.url);
+
+/** A plan of the examples as a session has it: without times of its own, and each exercise with its alternatives. @param {string} file */
+function example(file) {
+  const {sections} = JSON.parse(readFileSync(new URL(file, folder), "utf8"));
+  return {
+    blocks: sections.map((/** @type {any} */ {name, timer = {type: "stopwatch"}, items}) => ({
+      name,
+      timer,
+      items: items.map((/** @type {any} */ {id, name, sets, alternatives = []}) =>
+                         ({id, chosen: 0, exercises: [{name, sets}, ...alternatives]}))
+    }))
+  };
+}
+
+test(
+  "each section of the example plans leads to the next, done, skipped or swapped, and the last one to the end", () => {
+    for (const file of readdirSync(folder)) {
+      for (const way of ["done", "skipped", "swapped"]) {
+        const plan = example(file);
+        /** @type {any} */
+        const progress = {done: 0, total: 99, completed: {}, skipped: [], painFlagged: [], presentationMode: "workout"};
+        for (const [block, {timer, items}] of plan.blocks.entries()) {
+          for (const item of items) {
+            if (way === "swapped" && item.exercises.length > 1) item.chosen = 1;
+            if (way === "skipped") progress.skipped.push(item.id);
+            else progress.completed[item.id] = Array.from({length: 20}, (_, set) => ({round: 1, set}));
+          }
+          const isLast = block === plan.blocks.length - 1;
+          const isClocked = !["stopwatch", "countdown"].includes(timer.type);
+          progress.item = items[items.length - 1].id;
+          const over =
+            {block, type: timer.type, phase: "over", round: 1, rounds: timer.rounds, elapsed: 1e5, asOf: now};
+          // An early end of a countdown, and a block without a clock.
+          const early = {...over, elapsed: 1};
+          const view = planView({status: "active", plan, progress, timer: early}, now, "metric");
+          if (!isClocked) {
+            assert.equal(view.next?.item, plan.blocks[block + 1]?.items[0].id, `${file}, ${way}, ${block}`);
+            assert.equal(view.isComplete, isLast, `${file}, ${way}, ${block}`);
+          }
+          if (!isLast) continue;
+          assert.equal(planView({status: "active", plan, progress, timer: over}, now, "metric").isComplete, true);
+        }
+      }
+    }
+  });
+
+test("an exercise that was left for another of its section comes before the next section", () => {
+  const view = (/** @type {any} */ completed, /** @type {string[]} */ skipped = []) =>
+    planView({...state, progress: {...progress, item: "1-2", set: undefined, completed, skipped}}, now, "metric").next;
+  const row = [{round: 1, set: 0}];
+  assert.deepEqual(view({"1-2": row}), {item: "1-1", name: "Bench Press"});
+  assert.deepEqual(view({"1-2": row}, ["1-1"]), {item: "2-1", name: "Bench Press"});
+});
+
+test("an open set, a set whose time is up and a clock that runs offer nothing else", () => {
+  const over = {...state, timer: {...timer, phase: "over"}};
+  const emom = {
+    ...state,
+    timer: {...timer, block: 1, type: "emom", phase: "rest", rounds: 4},
+    progress: {...progress, item: "2-1", set: undefined}
+  };
+  for (const each of [state, over, emom]) {
+    const {next, isComplete} = planView(each, now, "metric");
+    assert.deepEqual([next, isComplete], [undefined, false]);
+  }
 });

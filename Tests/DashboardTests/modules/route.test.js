@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 import {marked, splits} from "../../../Services/Dashboard/Web/modules/kilometres.js";
-import {decode, distance, pieces, scale, spacing} from "../../../Services/Dashboard/Web/modules/route.js";
+import {decode, distance, endAt, pieces, scale, sharedLength, spacing} from "../../../Services/Dashboard/Web/modules/route.js";
 
 test("a polyline of the documentation is decoded", () => {
   assert.deepEqual(decode(["_p~iF~ps|U_ulLnnqC_mqNvxq`@"]), [[[38.5, -120.2], [40.7, -120.95], [43.252, -126.453]]]);
@@ -63,4 +63,26 @@ test("the scale is in the reader's units", () => {
   assert.deepEqual(texts("metric"), ["20 m", "200 m", "500 m", "2 km", "100 km"]);
   assert.deepEqual(texts("imperial"), ["50 ft", "500 ft", "0.5 mi", "1 mi", "50 mi"]);
   assert.equal(scale(30, "imperial").metres, 1609.344);
+});
+
+test("a line ends at the position, once", () => {
+  /** @type {[number, number][]} */
+  const line = [[52, 13], [52.001, 13.00001]];
+  endAt(line, [52.001003, 13.000013]);
+  assert.deepEqual(line, [[52, 13], [52.001003, 13.000013]]);
+  endAt(line, [52.002, 13]);
+  assert.equal(line.length, 3);
+  /** @type {[number, number][]} */
+  const none = [];
+  endAt(none, [52, 13]);
+  assert.deepEqual(none, [[52, 13]]);
+});
+
+test("lines share the points up to the first that differs", () => {
+  /** @type {[number, number][]} */
+  const line = [[52, 13], [52.001, 13], [52.002, 13]];
+  assert.equal(sharedLength(line, [...line, [52.003, 13]]), 3);
+  assert.equal(sharedLength(line, [[52, 13], [52.001, 13.1]]), 1);
+  assert.equal(sharedLength(line, []), 0);
+  assert.equal(sharedLength([], line), 0);
 });

@@ -159,7 +159,7 @@ test("each service that is offline says what does not work, where it matters", (
   assert.deepEqual(
     ids({environment: "indoor"}).sort(), ["exporter", "metrics-aggregator", "route-builder", "session-engine"]);
   assert.deepEqual(offline({exporter: false, "route-builder": true}).map(({text}) => text),
-    ["Finished workouts are not being exported: exporter is offline."]);
+    ["Finished workouts are not being exported at the moment."]);
   assert.deepEqual(offline({exporter: false}, "exporter"), []);
 });
 
@@ -179,6 +179,16 @@ test("a retained message tells its age by its newest item, corrected by the devi
   assert.equal(freshness(session(["state", state], ["metrics", retained]), now).signal, "silent");
   const skewed = {...state, clockSkew: {"watch-1": -60}};
   assert.equal(freshness(session(["state", skewed], ["metrics", retained]), now).signal, "live");
+});
+
+test("a route is no sign of life beside metrics, whichever comes first, but alone it is", () => {
+  const route = {s: now * 1000, c: now, n: 12, d: 2500};
+  const old = {...metrics, s: (now - 20) * 1000, c: now - 20};
+  for (const events of [[["route", route], ["metrics", old]], [["metrics", old], ["route", route]]])
+    assert.equal(
+      freshness(session(["state", state], .../** @type {any[]} */ (events)), now).text, "No signal for 0:20");
+  assert.equal(freshness(session(["state", state], ["route", route]), now).signal, "live");
+  assert.equal(freshness(session(["state", state], ["metrics", {s: 1}], ["route", route]), now).signal, "live");
 });
 
 test("a lower revision changes nothing", () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {joined} from "../../../Services/Dashboard/Web/modules/format.js";
+import {joined, when} from "../../../Services/Dashboard/Web/modules/format.js";
 import {names} from "../../../Services/Dashboard/Web/modules/people.js";
-import {entry, ghosts, overview, proposal} from "../../../Services/Dashboard/Web/modules/run-form.js";
+import {entry, ghosts, overview, proposal, rematch} from "../../../Services/Dashboard/Web/modules/run-form.js";
 import {advance, gapLine, gapText, link} from "../../../Services/Dashboard/Web/modules/run-lanes.js";
 import {routes, zonePieces} from "../../../Services/Dashboard/Web/modules/run-map.js";
 import {routesText, splitTable} from "../../../Services/Dashboard/Web/modules/run-results.js";
@@ -157,17 +157,21 @@ test("the countdown counts whole seconds to one's own start and ends there", () 
   assert.equal(drawn(run, now + 9).needsDevice, true);
 });
 
-test("lanes are in group order and say the place", () => {
+test("lanes of more than two are sorted by place, whose gaps compare at the same active time", () => {
   const cleo = {...ben, user: "cleo"};
-  const three = {...view, participants: [anna, ben, cleo], ghosts: [{number: 1, pace: 330}]};
-  const rows = [row, {g: 1, st: "connected", d: 1000, gm: 0.2, gs: 0}, {...row, u: "cleo", d: 950, gm: -50, gs: -70}];
+  const three = {...view, participants: [anna, {...ben, user: "dan"}, cleo, ben], ghosts: [{number: 1, pace: 330}]};
+  // Cleo's newest item is older than ben's: more metres, and still behind at the same time.
+  const rows =
+    [row, {g: 1, st: "connected", d: 1000, gm: 0.2, gs: 0}, {...row, u: "cleo", t: 330, d: 1050, gm: -50, gs: -70}];
   const {lanes, time, place} = drawn(shown(["view", three], ["partners", {...partners, x: rows}]));
-  assert.deepEqual(lanes.map((/** @type {any} */ lane) => [lane.key, lane.place, lane.gap, lane.link.text]), [
-    ["anna", "3", "Place 2 of 4", "You"],
-    ["ben", "1", "29 m, 9 s ahead", "Live"],
-    ["cleo", "4", "50 m, 1:10 behind", "Live"],
-    ["ghost 1", "2", "level", "Ghost"],
+  assert.deepEqual(lanes.map((/** @type {any} */ lane) => [lane.key, lane.place, lane.link.text]), [
+    ["ben", "1", "Live"],
+    ["ghost 1", "2", "Ghost"],
+    ["anna", "3", "You"],
+    ["cleo", "4", "Live"],
+    ["dan", "", "Running"],
   ]);
+  assert.equal(lanes[2].gap, "Place 2 of 4");
   assert.deepEqual([joined(time), place], ["05:00", ""]);
 });
 
@@ -261,7 +265,11 @@ test("order, bars, metres and words of a thousand random messages never contradi
     const message = {...partners, d: 600 + 300 * random(), pl, x: rows};
     const four = {...view, participants: [anna, ...rows.map(({u}) => ({...ben, user: u}))]};
     const run = shown(["view", four], ["partners", message], ["metrics", {r: id, s: 1, v: 4 * random()}]);
-    const [mine, ...others] = drawn(run, now + pick([0, 1, 3, 9])).lanes;
+    const {lanes} = drawn(run, now + pick([0, 1, 3, 9]));
+    const others = lanes.filter((/** @type {any} */ lane) => !lane.isMine);
+    const mine = lanes.find((/** @type {any} */ lane) => lane.isMine);
+    const places = lanes.map((/** @type {any} */ lane) => Number(lane.place)).filter(Boolean);
+    assert.deepEqual(places, places.toSorted((/** @type {number} */ a, /** @type {number} */ b) => a - b), `${turn}`);
     for (const lane of others) {
       // What was at another time says so.
       if (/ (ago|at \d\d:\d\d)$/.test(lane.gap)) continue;
@@ -333,8 +341,8 @@ test("results show who finished, who did not, and that they may change", () => {
   assert.deepEqual([results.isProvisional, isOn, lanes.length], [true, false, 0]);
   assert.deepEqual(results.rows.map((/** @type {any} */ r) => [r.place, r.name, r.time, r.behind, r.notes]), [
     ["1", "ben", "26:03", "", ""],
-    ["2", "anna (you)", "26:40", "+0:37", "1 pause, 00:30"],
-    ["3", "cleo", "26:40", "+0:00.4", ""],
+    ["2", "anna (you)", "26:40.0", "+0:37", "1 pause, 00:30"],
+    ["3", "cleo", "26:40.4", "+0:00.4", ""],
     ["", "Deleted account", "--", "", "Did not finish · indoor"],
   ]);
 });
@@ -448,8 +456,8 @@ test("ghosts are one's own finished workouts with a distance, the newest first",
   const workout =
     {session: session.toUpperCase(), startedAt: now - 90_000, timeZone: "UTC", distance: 5010, activeDuration: 1563};
   const all = [workout, {...workout, startedAt: now}, {...workout, distance: undefined}];
-  assert.deepEqual(ghosts(all, {}).map(({text}) => text),
-    ["Fri 15 Jan 2027, 08:00 · 5.01 km · 26:03", "Thu 14 Jan 2027, 07:00 · 5.01 km · 26:03"]);
+  assert.deepEqual(
+    ghosts(all, {}).map(({text}) => text), [now, now - 90_000].map((time) => `${when(time, "UTC")} · 5.01 km · 26:03`));
   const {fields} = /** @type {any} */ (proposal({people: "", goal: "", pace: "5:30"}, "metric", "anna", [session]));
   assert.deepEqual(fields.ghosts, [{session}, {pace: 330}]);
   assert.match(
@@ -548,4 +556,46 @@ test("the gap over time is a bounded line around the reader, and of this run's r
   assert.deepEqual([points[0], points[points.length - 1]], ["0.0,38.0", "100.0,2.0"]);
   assert.deepEqual(receive(run, "partners", {...partners, s: 2000, now: now + 2002, x: []}).gaps, {});
   assert.equal(gapLine([[now, 1], [now + 2, 2]], {}), undefined);
+});
+
+test("results that are close have tenths, and the winner a sentence", () => {
+  const row = (/** @type {string} */ user, /** @type {number} */ place, /** @type {number} */ time, changes = {}) => ({
+    user,
+    place,
+    status: "finished",
+    time,
+    distance: 5000,
+    ...(place > 1 ? {behind: {seconds: time - 1500.26}} : {}),
+    ...changes
+  });
+  const over = (/** @type {any[]} */ rows, /** @type {any} */ changes = {}) => drawn(shown([
+    "view", {
+      ...view,
+      status: "finished",
+      participants: [{...anna, status: "finished"}, {...ben, status: "finished"}],
+      results: {rows},
+      ...changes
+    }
+  ]));
+  const two = over([row("ben", 1, 1500.26), row("anna", 2, 1508.51), row("cleo", 3, 1520)]);
+  assert.deepEqual(two.results.rows.map(({time}) => time), ["25:00.2", "25:08.5", "25:20"]);
+  assert.deepEqual(two.winner, {title: "ben won", detail: "You came in 2nd, 0:08.3 behind.", isMine: false});
+  assert.deepEqual(over([row("anna", 1, 1500.26), row("ben", 2, 1537.66)]).winner,
+    {title: "You won", detail: "0:37 ahead of ben.", isMine: true});
+  assert.equal(over([row("anna", 1, 1500), row("ben", 1, 1500)]).winner.title, "Dead heat: You and ben");
+  const waits = {results: {rows: [row("ben", 1, 1500)], provisional: true}};
+  assert.equal(over([], waits).winner.title, "ben is first so far");
+  assert.equal(over([row("ben", 0, 0, {place: undefined, status: "dnf"})]).winner, undefined);
+});
+
+test("a rematch has the same people, goal, clock and pacing partner", () => {
+  const people = [anna, ben, {...ben, user: "cleo", status: "declined"}];
+  const again = rematch(
+    {...view, participants: people, goal: {distance: 5000}, clock: "gun", ghosts: [{number: 1, pace: 330}]}, "metric");
+  assert.deepEqual(
+    [again.people, again.goal, again.distance, again.clock, again.pace], ["ben", "distance", "5", "gun", "5:30"]);
+  const {fields} = /** @type {any} */ (proposal(again, "metric", "anna"));
+  assert.deepEqual([fields.invite, fields.goal, fields.ghosts], [["ben"], {distance: 5000}, [{pace: 330}]]);
+  const timed = proposal(rematch({...view, goal: {duration: 5400}}, "metric"), "metric", "anna");
+  assert.deepEqual(/** @type {any} */ (timed).fields.goal, {duration: 5400});
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {activeAt, bestStretch, details, distanceAt, lapStretches, momentAt, placeAt, splitStretches, timeAt, valueAt} from "../../../Services/Dashboard/Web/modules/workout-data.js";
+import {activeAt, bestStretch, details, distanceAt, lapStretches, lastMovement, momentAt, placeAt, splitStretches, timeAt, valueAt} from "../../../Services/Dashboard/Web/modules/workout-data.js";
+import {editFields, formValues} from "../../../Services/Dashboard/Web/modules/workout-form.js";
 import {bestsTable, exercises, exportText, outsideText, sourceLines, splitsTable, titleOf, totals, when, zoneLimits, zonesTable} from "../../../Services/Dashboard/Web/modules/workout-view.js";
 
 const start = 1_700_000_000;
@@ -100,6 +101,16 @@ test("splits, laps and bests are stretches of active time", () => {
   near(best.to, 120);
 });
 
+test("who forgot to stop is offered the last movement", () => {
+  assert.equal(lastMovement(found), undefined);
+  const still = {
+    ...found,
+    duration: 1000,
+    distance: {t: Float64Array.of(0, 300, 999), v: Float64Array.of(0, 900, 902)}
+  };
+  near(lastMovement(still), 300, 1);
+});
+
 test("one figure is the greatest, two follow, and unknown ones are left out", () => {
   const {hero, seconds, rest} = totals({...workout, averageHeartRate: 151}, "metric");
   assert.deepEqual([hero.label, hero.text.number], ["Distance", "0.90"]);
@@ -147,6 +158,7 @@ test("splits are rows with pace and the columns that are known; the rest of the 
 test("zones have their limits if the profile gives them", () => {
   assert.deepEqual(zoneLimits({maximumHeartRate: 200}, start), [120, 140, 160, 180]);
   assert.deepEqual(zoneLimits({zones: [100, 120, 140, 160], maximumHeartRate: 200}, start), [100, 120, 140, 160]);
+  near(zoneLimits({thresholdHeartRate: 160, maximumHeartRate: 200}, start)?.[3], 168);
   near(zoneLimits({birthYear: 1983}, start)?.[0], 0.6 * 180);
   assert.equal(zoneLimits(undefined, start), undefined);
   const rows = zonesTable({zones: [60, 0, 0, 0, 180]}, [120, 140, 160, 180]);
@@ -237,4 +249,30 @@ test("an export that failed can be tried again", () => {
     {text: "Not exported after 1 failed attempt: no space", canRetry: true});
   assert.deepEqual(exportText({status: "pending", attempts: 2, nextAttemptAt: 1, reason: "no answer"}, time),
     {text: "Next attempt at 14:05; 2 failed attempts: no answer", canRetry: true});
+});
+
+test("an edit sends what changed, in the units of the bus", () => {
+  const profile = {edit: {note: "Windy.", trimEnd: start + 300}, recorded: {startedAt: start, endedAt: start + 350}};
+  const before = formValues(workout, profile, "imperial");
+  const span = {start, end: start + 350};
+  assert.deepEqual([before.note, before.trimEnd, before.exertion], ["Windy.", "5:00", ""]);
+  assert.deepEqual(editFields(before, before, span, "imperial"), {fields: {}});
+  const {fields} = editFields(before,
+    {...before, name: " Hills ", note: "", trimEnd: "", trimStart: "1:30", weight: "154.3 lb", exertion: "7"}, span,
+    "imperial");
+  near(/** @type {number} */ (fields.weight), 69.99, 0.01);
+  delete fields.weight;
+  assert.deepEqual(fields, {name: "Hills", note: null, trimEnd: null, trimStart: start + 90, exertion: 7});
+});
+
+test("a wrong value names its field, and nothing is sent", () => {
+  const before = formValues(workout, undefined, "metric");
+  const span = {start, end: start + 350};
+  for (const [field, text] of [["weight", "5"], ["maximumHeartRate", "300"], ["trimEnd", "9:00"], ["trimEnd", "x"],
+         ["name", "ä".repeat(101)], ["note", "x".repeat(4001)]]) {
+    const {fields, wrong} = editFields(before, {...before, [field]: text}, span, "metric");
+    assert.deepEqual([wrong?.field, fields], [field, {}], `${field} ${text.slice(0, 9)}`);
+  }
+  assert.equal(
+    editFields(before, {...before, trimStart: "3:00", trimEnd: "2:00"}, span, "metric").wrong?.field, "trimEnd");
 });

@@ -225,7 +225,7 @@ export class Bus {
       for (const {name} of unused) this.#filters.delete(name);
       this.#listWide();
       const known = unused.filter(({state}) => state !== "new" && state !== "refused");
-      if (known.length > 0) this.#socket?.send(mqtt.unsubscribe(this.#expect("unsuback"), known));
+      if (known.length > 0) this.#write(mqtt.unsubscribe(this.#expect("unsuback"), known));
     };
   }
 
@@ -249,7 +249,7 @@ export class Bus {
         }
       });
     });
-    this.#socket?.send(mqtt.subscribe(id, filters));
+    this.#write(mqtt.subscribe(id, filters));
   }
 
   /** @param {Subscription} subscription that may be ready now */
@@ -280,7 +280,7 @@ export class Bus {
     if (this.state !== "open" || this.#expected.length >= inFlightLimit) return false;
     return new Promise((resolve) => {
       const id = qos === 0 ? 0 : this.#expect("puback", (packet) => resolve(packet !== undefined));
-      this.#socket?.send(mqtt.publish(topic, JSON.stringify(message), id));
+      this.#write(mqtt.publish(topic, JSON.stringify(message), id));
       if (qos === 0) resolve(true);
     });
   }
@@ -314,11 +314,20 @@ export class Bus {
     return this.#lastID;
   }
 
+  /**
+   * A socket that is closing says so later: what it does not take is sent over the next connection.
+   *
+   * @param {Uint8Array} packet
+   */
+  #write(packet) {
+    if (this.#socket?.readyState === 1) this.#socket.send(packet);
+  }
+
   #ping(done = () => {}) {
     // A listener may have closed the connection.
     if (this.state !== "open") return;
     this.#expected.push({type: "pingresp", id: 0, done});
-    this.#socket?.send(mqtt.pingreq);
+    this.#write(mqtt.pingreq);
   }
 
   /** @param {mqtt.Packet} packet */
@@ -332,7 +341,7 @@ export class Bus {
       // Replies first: if the filters are too many, others are refused.
       for (const qos of [1, 0]) this.#request([...this.#filters.values()].filter((filter) => filter.qos === qos));
     } else if (type === "publish") {
-      if (id > 0) this.#socket?.send(mqtt.puback(id));
+      if (id > 0) this.#write(mqtt.puback(id));
       this.#deliver(packet);
     } else {
       const index = this.#expected.findIndex((each) => each.type === type && each.id === id);

@@ -1,6 +1,6 @@
 // The people of Home: `receive` takes events, `cards` and `arrange` say who is shown and where. No DOM, no clock.
 
-import {date, day, rowOf} from "./format.js";
+import {day, rowOf, when} from "./format.js";
 import {battery, freshness, isEnded, isStopped, isUnfinished, noSession, receive as receiveSession} from "./session.js";
 import {isOlder} from "./topics.js";
 
@@ -98,7 +98,7 @@ export function canceled({sessions}, user) {
     .map(({session, state: {name, activity, endReason, startedAt, timeZone}}) => ({
       session,
       text: `${titleOf(activity, name)} ${endReason === "expired" ? "expired" : "was discarded"}`,
-      date: date(startedAt ?? 0, timeZone)
+      date: when(startedAt ?? 0, timeZone)
     }));
 }
 

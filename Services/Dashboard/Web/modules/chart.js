@@ -93,6 +93,17 @@ export class Charts {
     this.page.onZoom(this.isWhole);
   }
 
+  /**
+   * The lines have grown.
+   *
+   * @param {Details} details @param {Stretch} stretch that is seen
+   */
+  update(details, stretch) {
+    this.#details = details;
+    this.#axis = axis(details, "time");
+    this.zoom(stretch);
+  }
+
   /** A canvas takes no variables: an element says what they are now. */
   #readPaints() {
     const probe = make("span", {hidden: true});

@@ -64,8 +64,7 @@ export const isUnanswered = (press, now) => now - press.at > silenceAfter;
 export function pendingText(press, now, isConnected) {
   if (press.fields.withdraws) return "Withdrawing…";
   if (!isUnanswered(press, now)) return pendingWords[press.type] ?? "Sending…";
-  const service = press.topic.endsWith("/run-request") ? "virtual-run" : "session-engine";
-  return isConnected ? `${service} does not answer. Your press is kept.` : "No connection. Your press is kept.";
+  return `${isConnected ? "The server does not answer" : "No connection"}. Your press is kept.`;
 }
 
 /** The presses of a user on this browser, shared by its tabs. */
@@ -173,7 +172,7 @@ export class Presses {
     const isDone = ok === true || press.fields.withdraws !== undefined;
     if (!isDone) {
       const others = this.#refused.filter(({key}) => key !== press.key);
-      const refusal = error?.message ?? "The service refused the press.";
+      const refusal = error?.message ?? "The server refused the press.";
       this.#keep([...others, {...press, refusal, code: error?.code}]);
     }
     for (const listener of this.#onOutcome) listener(press, isDone ? "done" : "refused");

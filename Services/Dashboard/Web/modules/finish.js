@@ -10,15 +10,19 @@ import {byID, make} from "./dom.js";
 const canBeSeen = (state, workout) =>
   state?.status === "completed" || (state?.status === "saving" && workout?.incomplete === true);
 
+/** Whether the page is being left: another navigation would begin anew. */
+let isLeaving = false;
+
 /**
  * Leads on to a workout that has ended, or gives a link.
  *
  * @param {string} user @param {string} session @param {{ state?: any, workout?: any }} shown @param {boolean} leads
  */
 export function leadOn(user, session, {state, workout}, leads) {
-  if (!canBeSeen(state, workout)) return;
+  if (isLeaving || !canBeSeen(state, workout)) return;
   const path = `/workout/${user}/${session}`;
   // Back leads to where the workout began, not to a live page without life.
+  isLeaving = leads;
   if (leads) return location.replace(path);
   // While it is saved, a cover lies over the page.
   const box = byID(state.status === "saving" ? "saving" : "ended");

@@ -1,4 +1,4 @@
-// Numbers as text. `Formatting` in Swift follows the same rules; Tests/DashboardTests/modules/format.json tests both.
+// Numbers, dates and times as text. Tests/DashboardTests/modules/format.json has the cases.
 
 import {activities} from "./activities.js";
 
@@ -55,6 +55,13 @@ export function clock(seconds) {
   const [hours, minutes] = [Math.floor(all / 3600), Math.floor(all / 60) % 60];
   return (hours > 0 ? `${hours}:` : "") + `${twoDigits(minutes)}:${twoDigits(all % 60)}`;
 }
+
+/**
+ * `26:03.4`, for times that are close.
+ *
+ * @param {number} seconds
+ */
+export const tenths = (seconds) => `${clock(seconds)}.${Math.max(0, Math.floor(seconds * 10)) % 10}`;
 
 /**
  * `5:45`, `0:42`, from an hour on `1:05:07`.
@@ -158,26 +165,47 @@ export function weather(temperature, humidity, options = {}) {
   return parts.map(joined).join(" · ");
 }
 
+/** Where this browser is: a workout that it starts has this zone. */
+export const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+let readerZone = browserZone;
+
+/** The reader's zone: the profile's, else the browser's. */
+export const ownZone = () => readerZone;
+
+/** @param {string | undefined} zone the profile's */
+export const useZone = (zone) => void (readerZone = zone ?? browserZone);
+
 /** @param {number} time @param {string | undefined} zone @param {Intl.DateTimeFormatOptions} options */
 function parts(time, zone, options) {
-  /** @param {string} timeZone */
-  const write = (timeZone) =>
-    new Intl.DateTimeFormat("en-GB", {...options, timeZone, hourCycle: "h23"}).formatToParts(time * 1000);
   let written;
-  try {
-    written = write(zone ?? "UTC");
-  } catch {
-    written = write("UTC");
+  // A device may know a zone that the browser does not.
+  for (const timeZone of [zone, readerZone, browserZone]) {
+    try {
+      written ??= new Intl.DateTimeFormat("en-GB", {...options, timeZone, hourCycle: "h23"}).formatToParts(time * 1000);
+    } catch {
+    }
   }
-  return Object.fromEntries(written.map(({type, value}) => [type, value]));
+  return Object.fromEntries((written ?? []).map(({type, value}) => [type, value]));
 }
 
 /**
- * `Sat 21 Nov 2026, 06:15` in the workout's zone.
+ * `06:15`, or `6:15 am` where people write so.
  *
- * @param {number} time Unix seconds @param {string} [zone]
+ * @param {Record<string, string | undefined>} parts @param {string} [locale]
  */
-export function date(time, zone) {
+function hours(parts, locale) {
+  const {hour, minute, second} = parts;
+  const is12 = new Intl.DateTimeFormat(locale, {hour: "numeric"}).resolvedOptions().hour12;
+  const rest = second === undefined ? minute : `${minute}:${second}`;
+  return is12 ? `${Number(hour) % 12 || 12}:${rest} ${Number(hour) < 12 ? "am" : "pm"}` : `${hour}:${rest}`;
+}
+
+/**
+ * `Sat 21 Nov 2026, 06:15`, or with `6:15 am` where people write so.
+ *
+ * @param {number} time Unix seconds @param {string} [zone] the workout's; by default the reader's @param {string} [locale]
+ */
+export function when(time, zone = readerZone, locale) {
   const p = parts(time, zone, {
     weekday: "short",
     day: "numeric",
@@ -187,39 +215,27 @@ export function date(time, zone) {
     minute: "2-digit",
   });
   const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
-  return `${p.weekday} ${Number(p.day)} ${months[Number(p.month) - 1]} ${p.year}, ${p.hour}:${p.minute}`;
-}
-
-/**
- * `Sat 21 Nov 2026, 06:15`, or with `6:15 am` where people write so.
- *
- * @param {number} time Unix seconds @param {string | undefined} zone the workout's @param {string} [locale]
- */
-export function when(time, zone, locale) {
-  const text = date(time, zone);
-  const is12 = new Intl.DateTimeFormat(locale, {hour: "numeric"}).resolvedOptions().hour12;
-  if (!is12) return text;
-  const [day, at] = text.split(", ");
-  const [hour, minute] = at.split(":");
-  return `${day}, ${Number(hour) % 12 || 12}:${minute} ${Number(hour) < 12 ? "am" : "pm"}`;
+  return `${p.weekday} ${Number(p.day)} ${months[Number(p.month) - 1]} ${p.year}, ${hours(p, locale)}`;
 }
 
 /**
  * The calendar's day in a zone, for comparison.
  *
- * @param {number} time Unix seconds @param {string} [zone]
+ * @param {number} time Unix seconds @param {string} [zone] by default the reader's
  */
-export function day(time, zone) {
+export function day(time, zone = readerZone) {
   const p = parts(time, zone, {day: "numeric", month: "numeric", year: "numeric"});
   return `${p.year}-${p.month}-${p.day}`;
 }
 
 /**
- * `12:01:07`, in the reader's zone by default.
+ * `12:01:07` or `12:01:07 pm`.
  *
- * @param {number} time Unix seconds @param {string} [zone]
+ * @param {number} time Unix seconds
+ * @param {{ zone?: string, locale?: string, hasSeconds?: boolean }} [options] `zone`: by default the reader's
  */
-export function timeOfDay(time, zone = Intl.DateTimeFormat().resolvedOptions().timeZone) {
-  const p = parts(time, zone, {hour: "2-digit", minute: "2-digit", second: "2-digit"});
-  return `${p.hour}:${p.minute}:${p.second}`;
+export function timeOfDay(time, options = {}) {
+  const {zone = readerZone, locale, hasSeconds = true} = options;
+  const second = hasSeconds ? {second: "2-digit"} : {};
+  return hours(parts(time, zone, /** @type {any} */ ({hour: "2-digit", minute: "2-digit", ...second})), locale);
 }

@@ -1,8 +1,8 @@
 // A copy of users' histories in this browser: shown at once, then brought up to date by what has changed since. Without a
 // database, or with one that is full or broken, it lasts as long as the page.
 
-import {askHistory, history} from "./history.js";
-import {changeOf, emptyCopy, isSameCursor, merge, replacement, sorted} from "./history-merge.js";
+import {askHistory} from "./history.js";
+import {changeOf, emptyCopy, isSameCursor, merge, sorted} from "./history-merge.js";
 import {login, serverNow} from "./page.js";
 
 /** @typedef {import("./history-merge.js").Copy} Copy */
@@ -132,25 +132,13 @@ export class History {
   async #update() {
     for (;;) {
       const {cursor} = this.#copy;
-      /** @type {any} */
-      const reply = await askHistory(this.user, {changedAfter: cursor}).catch((error) => {
-        // An older engine.
-        if (error.code === "invalid_command") return {};
-        throw error;
-      });
-      const change = changeOf(reply) ?? replacement(await this.#readAll());
+      const change = changeOf(await askHistory(this.user, {changedAfter: cursor}));
       const isChanged = change.isReset || change.put.length + change.removed.length > 0;
       if (!await this.#store(change, cursor)) continue;
       if (isChanged || !change.more) this.onChange();
       if (isChanged) this.#channel?.postMessage("");
       if (!change.more) return;
     }
-  }
-
-  async #readAll() {
-    const workouts = [];
-    for await (const workout of history(this.user, 100)) workouts.push(workout);
-    return workouts;
   }
 
   /**

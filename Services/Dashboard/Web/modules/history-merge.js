@@ -13,12 +13,11 @@
 export const emptyCopy = () => ({cursor: 0, at: 0, workouts: new Map()});
 
 /**
- * What a reply changes; nothing if the engine does not know `changedAfter` and answered with a page.
+ * What a reply changes.
  *
- * @param {any} reply @returns {Change | undefined}
+ * @param {any} reply @returns {Change}
  */
 export function changeOf(reply) {
-  if (!Array.isArray(reply.changes)) return undefined;
   /** @type {Map<string, Workout | undefined>} */
   const last = new Map();
   for (const entry of reply.changes) {
@@ -33,19 +32,6 @@ export function changeOf(reply) {
     more: reply.more === true,
   };
 }
-
-/**
- * All workouts that the pages of an older engine brought.
- *
- * @param {Workout[]} workouts @returns {Change}
- */
-export const replacement = (workouts) => ({
-  isReset: true,
-  put: workouts.map((workout) => ({...workout, session: workout.session.toLowerCase()})),
-  removed: [],
-  cursor: 0,
-  more: false
-});
 
 /**
  * @param {Copy} copy @param {Change} change @param {number} now Unix seconds @returns {Copy}

@@ -3,7 +3,7 @@
 import {calendarYear, dayAt, dayText, shortDayText, weekdays, weeksOf, yearOf, months as monthNames} from "./calendar.js";
 import {titleOf} from "./cards.js";
 import {all, announce, byID, make, setText, show} from "./dom.js";
-import {format, joined, rowOf, when} from "./format.js";
+import {format, joined, ownZone, rowOf, when} from "./format.js";
 import {drawChart, roundMarks, vector} from "./history-chart.js";
 import {openHistory} from "./history-copy.js";
 import {began} from "./history-merge.js";
@@ -48,12 +48,6 @@ let history;
 let failure;
 let isUpdating = false;
 let updatedAt = -Infinity;
-/**
- * Of the person's profile: viewers do not read it.
- *
- * @type {string | undefined}
- */
-let profileZone;
 
 /** @type {import("./history-view.js").Filter} */
 let filter = {activity: "", year: "", text: ""};
@@ -64,8 +58,7 @@ let span = "3 months";
 /** @type {number | undefined} the calendar's year, if one was chosen */
 let chosenYear;
 
-const zone = () => profileZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-const today = () => dayAt(serverNow(), zone());
+const today = () => dayAt(serverNow(), ownZone());
 const select = (/** @type {string} */ id) => /** @type {HTMLSelectElement} */ (byID(id));
 const textField = /** @type {HTMLInputElement} */ (byID("filters").querySelector("input"));
 
@@ -135,14 +128,6 @@ document.addEventListener("visibilitychange", () => {
 
 bus.subscribe(`$SYS/pacebus/accounts/${login}`,
   {onMessage: (_, account) => see(account?.users ?? []), onReady: () => user || see([])});
-if (ownsWorkouts)
-  bus.subscribe(userTopic(login, "profile"), {
-    onMessage(_, profile) {
-      if (user !== login || profile?.timeZone === profileZone) return;
-      profileZone = profile?.timeZone;
-      draw();
-    }
-  });
 
 /** @param {string[]} users whom the account may see */
 function see(users) {
@@ -222,12 +207,13 @@ function emptyText(isKnown) {
 /** Says how old the copy is, while it cannot be brought up to date. */
 function drawAge() {
   const isStale = history !== undefined && history.at > 0 && (bus.state !== "open" || failure !== undefined);
-  setText(byID("as-of"), isStale ? `As of ${when(/** @type {any} */ (history).at, zone())}, from this browser` : "");
+  setText(byID("as-of"), isStale ? `As of ${when(/** @type {any} */ (history).at, ownZone())}, from this browser` : "");
 }
 setInterval(drawAge, 1000);
 
 /** What changes with the activity. */
 function drawLens() {
+  for (const id of ["weeks-part", "calendar-part"]) byID(id).dataset.activity = filter.activity;
   drawWeeks();
   drawCalendar();
   drawRecords();
@@ -427,7 +413,7 @@ function drawLoad() {
   const end = today();
   const workouts = /** @type {import("./history-copy.js").History} */ (history).all();
   const series = Object.entries(loadSeries)
-                   .map(([key, loadOf]) => ({key, days: loadDays(workouts, loadOf, zone(), end)}))
+                   .map(([key, loadOf]) => ({key, days: loadDays(workouts, loadOf, ownZone(), end)}))
                    .filter(({days}) => days.length > 0);
   show(byID("load-part"), series.length > 0);
   show(byID("load-link"), series.length > 0);
@@ -503,7 +489,7 @@ function drawCalendar() {
   const now = today();
   const [newest, oldest] =
     [Math.max(yearOf(now), Number(years[0] ?? 0)), Number(years[years.length - 1] ?? yearOf(now))];
-  const year = Math.min(newest, Math.max(oldest, chosenYear ?? yearOf(now)));
+  const year = Math.min(newest, Math.max(oldest, chosenYear ?? Number(years[0] ?? yearOf(now))));
   setText(byID("calendar-year"), String(year));
   for (const [id, limit] of /** @type {[string, number][]} */ ([["year-before", oldest], ["year-after", newest]]))
     /** @type {HTMLButtonElement} */ (byID(id)).disabled = year === limit;

@@ -30,8 +30,6 @@ if (!ownsWorkouts) {
 }
 const connect = /** @type {HTMLDetailsElement | null} */ (document.getElementById("connect"));
 for (const element of all("[data-login]")) setText(element, login);
-setText(byID("tile-attribution"), reader.tiles?.attribution ?? "");
-show(byID("tile-attribution"), reader.tiles !== undefined);
 
 /**
  * Whom the account sees; nothing until the broker says it.
@@ -322,13 +320,8 @@ function drawMap(cards, now) {
 /** The map's code and styles are loaded when they are wanted. */
 async function loadMap() {
   isLoading = true;
-  const styles = make("link", {rel: "stylesheet", href: new URL("../leaflet/leaflet.css", import.meta.url).href});
-  // The page's own rules come after Leaflet's.
-  const sheet = document.querySelector("link[rel='stylesheet']");
-  const isStyled = new Promise((resolve) => Object.assign(styles, {onload: resolve, onerror: resolve}));
-  sheet?.before(styles);
   try {
-    const [{PeopleMap}] = await Promise.all([import("./people-map.js"), isStyled]);
+    const {PeopleMap} = await import("./people-map.js");
     const made = new PeopleMap(byID("map-box"), reader.tiles?.url);
     map = made;
     byID("recenter").addEventListener("click", () => made.recenter());

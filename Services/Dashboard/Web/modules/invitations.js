@@ -59,7 +59,7 @@ if (ownsWorkouts) {
  * @param {{ type: string } & Record<string, any>} question @param {(text: string) => void} onSilence
  */
 export async function ask(question, onSilence) {
-  const timer = setTimeout(() => onSilence("virtual-run does not answer. Trying again."), patience);
+  const timer = setTimeout(() => onSilence("The server does not answer. Trying again."), patience);
   const reply = await bus.ask(topic, question).catch((error) => ({error}));
   clearTimeout(timer);
   return reply;

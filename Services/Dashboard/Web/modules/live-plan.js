@@ -84,6 +84,9 @@ function drawPlanControls(plan) {
   }
   show(byID("complete-set"), plan.canComplete);
   show(byID("finish"), plan.isComplete);
+  const next = byID("next-exercise");
+  show(next, plan.next !== undefined);
+  setText(next, plan.next ? `Next: ${plan.next.name}` : "");
   const undo = /** @type {HTMLElement} */ (document.querySelector("[data-plan-command='uncompleteSet']"));
   // What is off stays in its place, or another button comes under the finger.
   if (plan.canUndo) delete undo.dataset.off;
@@ -109,8 +112,10 @@ function planControls() {
   byID("steppers").addEventListener("submit", (event) => {
     event.preventDefault();
     const {planned} = planView(shown, shownAt, units());
+    const {progress: {item, set}, timer: {round}} = shown;
+    // The set on the page: another device may complete it before the server has the press.
     /** @type {Record<string, unknown>} */
-    const fields = {};
+    const fields = {item, set, round};
     if (entered.repetitions !== planned.repetitions) fields.repetitions = entered.repetitions;
     if (entered.weight !== planned.weight) fields.weight = entered.weight;
     press("completeSet", fields);
@@ -121,6 +126,10 @@ function planControls() {
     button.addEventListener(
       "click", () => (isDifficulty ? press("adjustDifficulty", {difficulty: planCommand}) : press(planCommand)));
   }
+  byID("next-exercise").addEventListener("click", () => {
+    const {next} = planView(shown, shownAt, units());
+    if (next) press("goTo", {item: next.item});
+  });
   byID("presentation").addEventListener("click", () => {
     const isList = shown?.progress.presentationMode === "list";
     press("setPresentationMode", {presentationMode: isList ? "workout" : "list"});

@@ -2,10 +2,11 @@
 
 import {all, announce, byID, cover, drawLine, enable, hider, icon, keep, kept, make, setList, setNumber, setText, setValue, show, value} from "./dom.js";
 import {pendingText} from "./commands.js";
-import {date, format, joined} from "./format.js";
+import {format, joined, when} from "./format.js";
 import {findWorkout} from "./history.js";
-import {busOf, closeFor, dialog, isSettled, login, ownsWorkouts, presses, reader, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
+import {busOf, closeFor, dialog, isSettled, login, ownsWorkouts, presses, reader, serverNow, settle, units, whenConnectionChanges, whenSettled, whenUnitsChange} from "./page.js";
 import {showKilometres} from "./kilometres.js";
+import {addToCharts, drawCharts, noteMissed} from "./live-charts.js";
 import {drawPlan, startPlan} from "./live-plan.js";
 import {drawingAfter, drawingAt, noDrawing} from "./drawing.js";
 import {notices} from "./notices.js";
@@ -18,7 +19,10 @@ import {presences, sessionTopic} from "./topics.js";
 /** @typedef {ReturnType<typeof look>} View */
 
 const main = byID("main");
-const [user = "", id = ""] = location.pathname.split("/").slice(2);
+const isRecord = location.pathname === "/record";
+/** @type {{ session?: string, recorder?: any }} what this phone records, once it has started */
+const {session: recorded, recorder} = isRecord ? await (await import("./recorder.js")).begin() : {};
+const [user = "", id = ""] = recorded ? [login, recorded] : location.pathname.split("/").slice(2);
 const session = id.toLowerCase();
 const isOwner = user === login && ownsWorkouts;
 const isWide = matchMedia("(min-width: 900px)").matches;
@@ -29,15 +33,17 @@ if (!isOwner) {
   for (const element of all("[data-own]")) element.remove();
   setText(byID("whose"), `${user} · `);
 }
-setText(byID("tile-attribution"), reader.tiles?.attribution ?? "");
-show(byID("tile-attribution"), reader.tiles !== undefined);
 
 /** What the broker does not retain; of this tab, over a reload. */
 /** The connection to the broker of the session's topics. */
 const bus = busOf(user);
 const key = `pacebus.live.${session}`;
 const former = JSON.parse(kept(key, "sessionStorage") ?? "{}");
-let shown = {...noSession(), ...former};
+/** What the server has published. */
+let published = {...noSession(), ...former};
+/** @returns what the page shows: with a recorder, also what the server does not have yet */
+const withRecorder = () => recorder?.over(published, recorder.now()) ?? published;
+let shown = withRecorder();
 startSpeech(false);
 /** @type {View | undefined} */
 let drawn;
@@ -45,8 +51,10 @@ let drawn;
 let map;
 
 /** @param {string} type @param {Record<string, unknown>} [fields] */
-const press = (type, fields) => presses.press(command, type, fields);
-presses.whenChanged(draw);
+const press = (type, fields) => sender.press(command, type, fields);
+/** Takes the presses of this page. */
+const sender = recorder ?? presses;
+sender.whenChanged(draw);
 
 /** Names of topics, which are those of `receive`. */
 const names = ["state", "metrics", "route", "weather", "announcements", "workout"];
@@ -54,6 +62,8 @@ bus.subscribe(names.map((name) => sessionTopic(user, session, name)), {
   onMessage: (topic, message) => take(/** @type {string} */ (topic.split("/").at(-1)), message),
   onReady() {
     hasAll = true;
+    lostAt = undefined;
+    noteMissed();
     if (shown.state) draw();
     else findPast();
   },
@@ -77,11 +87,16 @@ function drawServices() {
 /** @param {string} name @param {any} message */
 function take(name, message) {
   if (message === undefined) return;
-  if (name === "announcements") read(message, shown.state?.activity);
-  const before = shown;
-  shown = receive(shown, name, message, serverNow());
-  if (shown === before) return;
+  if (name === "announcements") {
+    read(message, shown.state?.activity);
+    if (message.kind === "split") byID("distance").classList.add("reached");
+  }
+  const before = published;
+  published = receive(published, name, message, serverNow());
+  if (published === before) return;
+  shown = withRecorder();
   if (name === "announcements") keepShown();
+  if (name === "metrics") addToCharts(shown, user, session);
   if (name === "state" && message.run && isOwner) startSpeech(true);
   drawSoon(name);
 }
@@ -97,6 +112,12 @@ async function findPast() {
 }
 whenUnitsChange(draw);
 whenSettled(draw);
+whenConnectionChanges(() => {
+  // The athlete's own clock runs on, with or without a connection.
+  if (isOwner || !hasAll || bus.state === "open") return;
+  lostAt ??= bus.heardAt;
+  draw();
+});
 document.addEventListener("visibilitychange", () => !document.hidden && draw());
 
 // MARK: Drawing
@@ -106,6 +127,14 @@ let timer = 0;
 let drawing = noDrawing;
 /** Whether the stream has brought all that the broker retains. */
 let hasAll = false;
+/**
+ * The time of what is shown to others than the athlete, while the page has no connection. Unix seconds of the server.
+ *
+ * @type {number | undefined}
+ */
+let lostAt;
+/** The time of what is shown. */
+const shownNow = () => lostAt ?? recorder?.now() ?? serverNow();
 
 /** @param {string} name of an event that changed what is shown */
 function drawSoon(name) {
@@ -123,13 +152,14 @@ function setDrawing(next, now) {
 
 /** Draws now, and again when the clock shows the next second. No timer runs while nothing ticks or the page is hidden. */
 function draw() {
+  shown = withRecorder();
   if (shown.state || shown.metrics) drawSession();
   else {
     drawPast();
     drawPress();
   }
   if (hasAll ? shown.state || past !== undefined : shown.state && shown.metrics && shown.route) settle();
-  const ticks = ["active", "preparing", "saving"].includes(drawn?.status) || presses.pending(session);
+  const ticks = ["active", "preparing", "saving"].includes(drawn?.status) || sender.pending(session);
   const now = performance.now();
   const tickAt = ticks && !document.hidden ? now + 1005 - ((drawn?.active ?? 0) % 1) * 1000 : Infinity;
   setDrawing(drawingAt(drawing, tickAt, drawn?.status === "active" && !shown.state.plan), now);
@@ -140,13 +170,14 @@ function drawPast() {
   if (past === undefined) return;
   show(byID("map-box"), false);
   main.classList.remove("mapped");
-  const text = past ? `Started ${date(past.startedAt, past.timeZone)}. Only the totals are available here.`
+  const text = past ? `Started ${when(past.startedAt, past.timeZone)}. Only the totals are available here.`
                     : "This workout does not exist, or this account may not see it.";
   setText(byID("ended").querySelector("p"), text);
   show(byID("ended"), true);
   show(byID("grid"), past !== null);
   show(byID("tools"), false);
   show(byID("more"), false);
+  show(byID("charts-part"), false);
   setText(byID("status"), past ? "Finished" : "Not found");
   if (!past) return;
   main.dataset.activity = past.activity;
@@ -166,8 +197,11 @@ const titleInterval = 4500;
 let titledAt = -Infinity;
 
 function look() {
-  const next = view(shown, serverNow(), units());
-  return {...next, notices: notices(shown, {units: units(), activity: next.activity})};
+  const next = view(shown, shownNow(), units(), lostAt !== undefined);
+  // This phone is what the banner misses.
+  const all = notices(shown, {units: units(), activity: next.activity}).filter(({id}) => !recorder || id !== "banner");
+  all.unshift(...recorder?.notices() ?? []);
+  return {...next, notices: all};
 }
 
 function drawSession() {
@@ -183,7 +217,7 @@ function drawSession() {
   setText(main.querySelector("[data-text='name']"), next.name ?? "");
   setText(byID("status"), next.statusText);
   // "Live" or "No signal" says that it is active.
-  show(byID("status"), next.fresh.signal === "none");
+  show(byID("status"), next.status !== "active" || next.fresh.signal === "none");
   if (before && before.status !== next.status) announce(next.statusText);
 
   const signal = byID("signal");
@@ -199,13 +233,15 @@ function drawSession() {
   show(battery, next.battery !== undefined);
 
   drawNumbers(next);
+  drawCharts();
   drawMore(next);
   drawMap();
   for (const {id, text} of next.notices)
     if (!before?.notices.some((n) => n.id === id)) announce(text);
   setList(byID("notices"), hidden.rest(offersMap ? [...next.notices, mapNotice] : next.notices), notice);
-  drawPlan(shown.state, moment(shown, serverNow()));
+  drawPlan(shown.state, moment(shown, shownNow()));
   drawCovers(next);
+  recorder?.draw();
   followEnd();
   drawPress();
 }
@@ -217,6 +253,8 @@ let wasUnfinished = false;
 async function followEnd() {
   const {state, workout} = shown;
   if (isUnfinished(state) || (state?.status === "saving" && !workout)) wasUnfinished = true;
+  // It leads on once nothing waits in this browser.
+  if (recorder && !await recorder.finish(shown)) return;
   if (!isEnded(state)) return;
   const leads = isOwner && wasUnfinished;
   const {leadOn} = await import("./finish.js");
@@ -261,6 +299,7 @@ function drawMore(next) {
     byID("devices"), next.devices, ({name, text}) => make("li", {}, make("span", {}, name), make("span", {}, text)));
 }
 byID("more").addEventListener("toggle", draw);
+byID("distance").addEventListener("animationend", () => byID("distance").classList.remove("reached"));
 if (isWide) byID("more").setAttribute("open", "");
 
 /** @param {View} next */
@@ -298,7 +337,7 @@ function notice({id, text, kind, isDismissable}) {
     });
   if (isDismissable)
     button("Dismiss", () => {
-      shown = {...shown, dismissed: [...shown.dismissed, id].slice(-64)};
+      published = {...published, dismissed: [...published.dismissed, id].slice(-64)};
       keepShown();
     });
   else button("Hide", () => hidden.hide(id));
@@ -313,7 +352,8 @@ function drawCovers(next) {
   const saving = byID("saving");
   cover(saving, next.saving !== undefined);
   show(byID("saving-home"), next.saving === "long");
-  setText(saving.querySelector("p"), next.saving === "long" ? "Still saving; you may leave" : "Saving workout");
+  const savingText = next.saving === "long" ? "Still saving; you may leave" : "Saving workout";
+  setText(saving.querySelector("p"), recorder?.savingText ?? savingText);
   const ended = byID("ended");
   show(ended, next.ended !== undefined);
   setText(ended.querySelector("p"), next.ended?.text ?? "");
@@ -361,6 +401,7 @@ async function drawRoute(route) {
   try {
     const {RouteMap} = await import("./map.js");
     map = new RouteMap(byID("map-box"), reader.tiles?.url);
+    show(byID("whole"), true);
     showKilometres(map);
     map.update(shown.route, units());
   } catch {
@@ -378,15 +419,23 @@ async function drawRoute(route) {
  */
 const allows = (type) => (shown.state?.allowed ?? []).includes(type);
 
+/** The status that each press leads to. */
+const goals = /** @type {Record<string, string>} */ (
+  {pause: "paused", resume: "active", suspend: "suspended", discard: "canceled"});
+
 function drawPress() {
   if (!isOwner) return;
-  const pending = presses.pending(session);
-  const refused = presses.refused(session);
+  const {type = "", code} = sender.refused(session) ?? {};
+  // Another device was faster, and the workout is as this press wanted it.
+  if (code === "invalid_state" && shown.state?.status === goals[type]) sender.dismiss(session);
+  const pending = sender.pending(session);
+  const refused = sender.refused(session);
   drawLine(byID("press"), pending ? pendingText(pending, serverNow(), bus.state === "open") : refused?.refusal ?? "",
-    !pending && refused !== undefined, () => presses.dismiss(session));
+    !pending && refused !== undefined, () => sender.dismiss(session));
   byID("press").classList.toggle("asking", pending !== undefined && asksCoach(pending));
   const isStopped = allows("resume");
-  const isBusy = pending !== undefined;
+  // A recorder keeps its presses in their order; elsewhere one is under way at a time.
+  const isBusy = pending !== undefined && !recorder;
   const set = (/** @type {string} */ id, /** @type {boolean} */ isEnabled) => enable(byID(id), isEnabled);
   show(byID("controls"), allows("discard"));
   set("toggle", (allows("pause") || isStopped) && !isBusy);
@@ -407,7 +456,7 @@ function drawPress() {
   set("recover", !isBusy);
   for (const button of all("#plan button, #swap-dialog button:not([data-close])")) {
     if (button.dataset.off !== undefined) continue;
-    enable(button, !isBusy);
+    enable(button, pending === undefined);
   }
 }
 
@@ -433,8 +482,10 @@ if (isOwner) {
   drawPress();
 }
 startPlan({isOwner, press, redraw: draw, say: speak});
+// Without a connection, no message comes that draws.
+if (recorder) draw();
 
 function keepShown() {
-  const {announcements, dismissed} = shown;
+  const {announcements, dismissed} = published;
   keep(key, JSON.stringify({announcements, dismissed}), "sessionStorage");
 }

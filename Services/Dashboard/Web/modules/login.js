@@ -1,6 +1,6 @@
 // The login page: posts the form, shows why it was refused, and opens the page that asked for the login.
 
-import {byID, setText, show} from "./dom.js";
+import {byID, kept, setText, show} from "./dom.js";
 
 const form = /** @type {HTMLFormElement} */ (byID("form"));
 const button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
@@ -15,6 +15,16 @@ function target() {
 function refuse(text) {
   setText(byID("error"), text);
   show(byID("error"), true);
+}
+
+// Whose login has ended here, without logging out.
+const account = kept("pacebus.account");
+if (account) {
+  const [name, password] =
+    ["name", "password"].map((field) => /** @type {HTMLInputElement} */ (form.elements.namedItem(field)));
+  name.value = account;
+  password.focus();
+  show(byID("ended"), true);
 }
 
 form.addEventListener("submit", async (event) => {

@@ -10,9 +10,10 @@ const answerLimit = 3000;
 
 /** @param {"one" | "all"} type */
 export function logOut(type) {
-  const unanswered = presses.all.filter(({refusal}) => refusal === undefined);
+  const unanswered = presses.all.filter(({refusal}) => refusal === undefined).map(({type}) => type);
+  if (keptKeys(["recording.", "waiting."]).length > 0) unanswered.push("a recorded workout");
   if (unanswered.length === 0) return end(type, true);
-  byID("unanswered").replaceChildren(...unanswered.map(({type}) => make("li", {}, type)));
+  byID("unanswered").replaceChildren(...unanswered.map((text) => make("li", {}, text)));
   byID("log-out-keep").onclick = () => end(type, false);
   byID("log-out-discard").onclick = () => end(type, true);
   dialog("log-out-dialog").showModal();
@@ -28,13 +29,30 @@ async function end(type, isForgotten) {
   await Promise.race([answer, new Promise((resume) => setTimeout(resume, answerLimit))]);
   bus.close();
   attempt(() => sessionStorage.clear());
+  await forgetPages().catch(() => {});
   attempt(() => forget(login));
   attempt(() => indexedDB.deleteDatabase(`pacebus.history.${login}`));
   if (isForgotten) {
-    for (const key of attempt(() => Object.keys(localStorage)) ?? [])
-      if (key.startsWith(`pacebus.refused.${login}`)) attempt(() => localStorage.removeItem(key));
+    for (const key of keptKeys(["refused.", "recording.", "waiting.", "devices."]))
+      attempt(() => localStorage.removeItem(key));
+    attempt(() => indexedDB.deleteDatabase(`pacebus.streams.${login}`));
   }
+  for (const key of ["pacebus.account", "pacebus.reader"]) attempt(() => localStorage.removeItem(key));
   // Without the server the cookie stays, and so does the page.
   const isLeft = await fetch("/logout", {method: "POST", redirect: "error"}).then(({ok}) => ok, () => false);
   location.assign(isLeft ? "/login" : location.href);
+}
+
+/**
+ * What this browser keeps for the account, under names that begin so.
+ *
+ * @param {string[]} names
+ */
+const keptKeys = (names) => (attempt(() => Object.keys(localStorage)) ??
+  []).filter((key) => names.some((name) => `${key}.`.startsWith(`pacebus.${name}${login}.`)));
+
+/** The pages that are kept for a visit without a connection. */
+async function forgetPages() {
+  const names = (await caches.keys()).filter((name) => name.startsWith("pacebus "));
+  await Promise.all(names.map((name) => caches.delete(name)));
 }

@@ -3,11 +3,9 @@
 // none of them is used.
 
 import {byID, make, setText, show} from "./dom.js";
+import L from "./load-leaflet.js";
 import {units, whenUnitsChange} from "./page.js";
-import {decode, lengthOf, pieces, scale} from "./route.js";
-
-// The bundle of a page has this module; Leaflet is loaded with its first map.
-const L = await import("../leaflet/leaflet.js");
+import {decode, endAt, lengthOf, pieces, scale, sharedLength} from "./route.js";
 
 const metresPerMile = 1609.344;
 /** Milliseconds. */
@@ -16,6 +14,8 @@ const wholeInterval = 15_000;
 const splitLength = (units) => (units === "imperial" ? metresPerMile : 1000);
 /** Pixels. */
 const visibleStep = 2;
+/** Points of the tail of the first route. */
+const tailLength = 16;
 
 export class RouteMap {
   /** @param {HTMLElement} box @param {string | undefined} tiles */
@@ -26,12 +26,23 @@ export class RouteMap {
     this.drawn = "";
     /** @type {[number, number] | undefined} */
     this.anchor = undefined;
-    /** @type {{ units: string, lines: number, from: number, at: number, toSplit: number } | undefined} */
+    /**
+     * What is drawn of the route but for its tail: `kept` is the last line up to there, `toSplit` the length of a tail that
+     * reaches the next split.
+     *
+     * @type {{ units: string, lines: number, kept: [number, number][], at: number, toSplit: number } | undefined}
+     */
     this.whole = undefined;
+    /** @type {[number, number][]} the last line of the newest route, and all its places */
+    this.line = [];
+    /** @type {[number, number][]} */
+    this.places = [];
+    /** @type {number | undefined} the zoom when the reader asked for the whole route */
+    this.zoomBefore = undefined;
     /** @type {import("../leaflet/leaflet.js").Marker | undefined} the mark of the position */
     this.here = undefined;
-    /** @type {import("../leaflet/leaflet.js").Line | undefined} the line since the whole route was drawn */
-    this.tail = undefined;
+    /** @type {import("../leaflet/leaflet.js").Line[]} the end of the last line, which each route may draw anew: edge and line */
+    this.tail = [];
     const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.isStill = isStill;
     const element = byID("map");
@@ -64,12 +75,21 @@ export class RouteMap {
      */
     this.drawSplits = () => {};
     this.map.on("move zoom viewreset resize", () => this.drawPaper());
+    // A step too small to be seen may be large now.
+    this.map.on("zoomend", () => this.#placeEnd());
     whenUnitsChange(() => this.drawPaper());
     this.map.on("dragstart", () => this.#follow(false));
     element.addEventListener("keydown", (event) => event.key.startsWith("Arrow") && this.#follow(false));
     byID("recenter").addEventListener("click", () => {
       this.#follow(true);
-      if (this.place) this.map.panTo(this.place);
+      if (this.place) this.map.setView(this.place, this.zoomBefore ?? this.map.getZoom());
+      this.zoomBefore = undefined;
+    });
+    // Other maps show all that they have.
+    document.getElementById("whole")?.addEventListener("click", () => {
+      this.zoomBefore ??= this.map.getZoom();
+      this.#follow(false);
+      this.#showAll();
     });
     // Home's map has none.
     document.getElementById("fold")?.addEventListener("click", () => {
@@ -85,54 +105,67 @@ export class RouteMap {
     show(byID("recenter"), !follows);
   }
 
+  #showAll() { this.map.fitBounds(L.latLngBounds(this.places), {padding: [36, 36], maxZoom: 17, animate: false}); }
+
   /** @param {any} route @param {import("./format.js").Units} units */
   update(route, units) {
     const lines = decode(route.pl ?? []).filter((line) => line.length > 0);
     /** @type {[number, number] | undefined} */
     const here = route.la === undefined ? undefined : [route.la, route.lo];
-    if (here && lines.length > 0) lines[lines.length - 1].push(here);
     const start = lines[0]?.[0] ?? here;
     if (!start || !here) return;
     const key = `${units} ${route.s}`;
     if (this.drawn === key) return;
     this.drawn = key;
     this.place = here;
-    if (this.anchor && this.#extend(lines, here, units)) return;
+    const last = lines.at(-1) ?? [];
+    endAt(last, here);
+    const before = this.line;
+    this.line = last;
+    this.places = [...lines.flat(), here];
+    if (this.anchor && this.#extend(lines, units)) return;
     if (!this.anchor) {
       this.anchor = start;
-      this.map.fitBounds(L.latLngBounds([...lines.flat(), here]), {padding: [36, 36], maxZoom: 17, animate: false});
+      this.#showAll();
     } else if (this.follows && !this.#inner(here)) this.map.panTo(here);
-    this.#draw(lines, start, here, units);
+    // The newest part of a line is simplified anew with each position: what two routes share is likely to stay.
+    const shared = sharedLength(before, last);
+    const from = Math.max(0, Math.min(last.length - 2, shared > 0 ? shared - 1 : last.length - tailLength));
+    const kept = last.slice(0, from + 1);
+    const old = [...lines.slice(0, -1), kept];
+    this.#draw(lines, old, start, here, units);
     this.drawPaper();
-    const last = lines[lines.length - 1] ?? [];
-    const from = Math.max(0, last.length - 2);
-    const drawn = [...lines.slice(0, -1), last.slice(0, from + 1)].reduce((sum, line) => sum + lengthOf(line), 0);
+    const lengths = [old, lines].map((all) => all.reduce((sum, line) => sum + lengthOf(line), 0));
     const split = splitLength(units);
-    this.whole = {units, lines: lines.length, from, at: performance.now(), toSplit: split - (drawn % split)};
+    const toSplit = lengths[1] - lengths[0] + split - lengths[1] % split;
+    this.whole = {units, lines: lines.length, kept, at: performance.now(), toSplit};
+    this.#placeEnd();
   }
 
   /**
-   * Draws only what is new since the whole route was drawn, a short while ago: drawing costs more than all else on the page.
+   * Draws only the tail, if all before it is as drawn a short while ago: drawing costs more than all else on the page.
    *
-   * @param {[number, number][][]} lines @param {[number, number]} here @param {string} units
+   * @param {[number, number][][]} lines @param {string} units
    */
-  #extend(lines, here, units) {
-    const {whole} = this;
-    const line = lines[lines.length - 1];
-    if (!whole || !this.here || !line || whole.units !== units || whole.lines !== lines.length) return false;
-    const end = line.slice(whole.from);
-    if (performance.now() - whole.at > wholeInterval || end.length < 2 || lengthOf(end) >= whole.toSplit) return false;
+  #extend(lines, units) {
+    const {whole, line, place} = this;
+    if (!whole || !this.here || !place || whole.units !== units || whole.lines !== lines.length) return false;
+    const {kept} = whole;
+    if (performance.now() - whole.at > wholeInterval || sharedLength(kept, line) < kept.length) return false;
+    if (lengthOf(line.slice(kept.length - 1)) >= whole.toSplit) return false;
     this.#pulse();
-    const [from, to] = [this.here.getLatLng(), here].map((place) => this.map.latLngToContainerPoint(place));
-    if (Math.hypot(to.x - from.x, to.y - from.y) < visibleStep) return true;
-    this.here.setLatLng(here);
-    if (this.tail) this.tail.setLatLngs(end);
-    else
-      this.tail =
-        L.polyline(end, {className: "route-line", weight: 5, opacity: 0.9, interactive: false, smoothFactor: 0})
-          .addTo(this.lines);
-    if (this.follows && !this.#inner(here)) this.map.panTo(here);
+    const [from, to] = [this.here.getLatLng(), place].map((each) => this.map.latLngToContainerPoint(each));
+    if (Math.hypot(to.x - from.x, to.y - from.y) >= visibleStep) this.#placeEnd();
+    if (this.follows && !this.#inner(place)) this.map.panTo(place);
     return true;
+  }
+
+  /** Draws the tail, and the mark at its end. */
+  #placeEnd() {
+    if (!this.whole || !this.here || !this.place) return;
+    this.here.setLatLng(this.place);
+    const points = this.line.slice(this.whole.kept.length - 1);
+    for (const line of this.tail) line.setLatLngs(points);
   }
 
   /** The mark pulses with the positions, in the frames that show them: an animation costs as much as all else on the page. */
@@ -185,28 +218,22 @@ export class RouteMap {
     return x > size.x * 0.2 && x < size.x * 0.8 && y > size.y * 0.2 && y < size.y * 0.8;
   }
 
-  /** @param {[number, number][][]} lines @param {[number, number]} start @param {[number, number]} here @param {string} units */
-  #draw(lines, start, here, units) {
+  /**
+   * @param {[number, number][][]} lines @param {[number, number][][]} old without the tail
+   * @param {[number, number]} start @param {[number, number]} here @param {string} units
+   */
+  #draw(lines, old, start, here, units) {
     for (const layer of [this.edges, this.lines, this.marks]) layer.clearLayers();
-    for (const line of lines) {
-      L.polyline(line, {className: "route-edge", weight: 9, opacity: 1, interactive: false, smoothFactor: 0})
-        .addTo(this.edges);
-    }
-    for (const {points, age} of pieces(lines, 12)) {
-      L.polyline(points, {
-         className: "route-line",
-         weight: 5,
-         opacity: 0.4 + 0.5 * age,
-         interactive: false,
-         lineCap: "butt",
-         smoothFactor: 0
-       })
-        .addTo(this.lines);
-    }
+    const edge = {className: "route-edge", weight: 9, opacity: 1, interactive: false, smoothFactor: 0};
+    const line = {className: "route-line", weight: 5, interactive: false, smoothFactor: 0};
+    for (const points of old) L.polyline(points, edge).addTo(this.edges);
+    const tailEdge = L.polyline([here], edge).addTo(this.edges);
+    for (const {points, age} of pieces(old, 12))
+      L.polyline(points, {...line, opacity: 0.4 + 0.5 * age, lineCap: "butt"}).addTo(this.lines);
+    this.tail = [tailEdge, L.polyline([here], {...line, opacity: 0.9}).addTo(this.lines)];
     this.mark(start, "start", 18);
     this.drawSplits(lines, splitLength(units));
     this.here = this.mark(here, "here", 20);
-    this.tail = undefined;
     this.#pulse();
   }
 

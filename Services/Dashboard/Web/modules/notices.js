@@ -6,7 +6,7 @@ import {format, grouped, joined, minutes} from "./format.js";
 
 /** @type {Record<string, string>} */
 const serviceWords = {
-  "session-engine": "Presses wait",
+  "session-engine": "Presses wait and are kept",
   "metrics-aggregator": "Totals are not being updated",
   "route-builder": "The map is not being updated",
   "weather-fetcher": "The weather is not being updated",
@@ -23,7 +23,7 @@ const serviceWords = {
 export const offline = (services, ...names) =>
   Object.entries(serviceWords).filter(([name]) => services[name] === false && !names.includes(name)).map(([
     name, text
-  ]) => ({id: name, text: `${text}: ${name} is offline.`, kind: "warning"}));
+  ]) => ({id: name, text: `${text} at the moment.`, kind: "warning"}));
 
 /** @param {import("./session.js").Session} session @param {import("./format.js").Options} options @returns {Notice[]} */
 export function notices({state, workout, services, announcements, dismissed}, options) {

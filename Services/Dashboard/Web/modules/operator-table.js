@@ -80,8 +80,15 @@ const matches = ({facts, rank, isStuck}, filter) => filter === "" ? rank < 3
   : filter === "silent"                                           ? isStuck && facts.state?.status === "active"
                                                                   : facts.state?.status === filter;
 
-/** @param {Row} a @param {Row} b */
-const order = (a, b) => a.rank - b.rank || (a.rank < 3 ? a.since - b.since : b.since - a.since) ||
+/**
+ * Live ones are in the order of their names: their items come every second, and rows keep their place.
+ *
+ * @param {Row} a @param {Row} b
+ */
+const order = (a, b) => a.rank - b.rank ||
+  (a.rank === 1      ? 0
+      : a.rank === 3 ? b.since - a.since
+                     : a.since - b.since) ||
   (a.facts.user < b.facts.user            ? -1
       : a.facts.user > b.facts.user       ? 1
       : a.facts.session < b.facts.session ? -1
@@ -89,7 +96,8 @@ const order = (a, b) => a.rank - b.rank || (a.rank < 3 ? a.since - b.since : b.s
 
 /**
  * The sessions that an operator looks at first, and the counts of all: stuck sessions come first, then live ones, those at rest,
- * and those that are over; within each, the one that is silent for the longest time, and of those that are over the latest.
+ * and those that are over; of stuck ones and those at rest the one that is silent for the longest time, and of those that are
+ * over the latest.
  *
  * @param {Sessions} sessions @param {{ name: string, status: string }} filter @param {number} now
  */

@@ -2,8 +2,8 @@
 
 import {Bus} from "./bus.js";
 import {Presses} from "./commands.js";
-import {all, byID, keep, kept, leave, logIn, setText, show} from "./dom.js";
-import {timeOfDay} from "./format.js";
+import {all, byID, keep, kept, leave, logIn, make, setText, show} from "./dom.js";
+import {timeOfDay, useZone} from "./format.js";
 import {accountOf, userTopic} from "./topics.js";
 
 /**
@@ -15,6 +15,9 @@ import {accountOf, userTopic} from "./topics.js";
 
 const retries = [1, 2, 5, 10];
 
+/** Fails after some seconds: a weak network may neither answer nor fail. @returns {Promise<never>} */
+const silence = () => new Promise((_, reject) => setTimeout(() => reject(new Error("no answer")), 3000));
+
 /**
  * Asks who reads the page, until the server answers. The first request left before the modules came.
  *
@@ -23,20 +26,24 @@ const retries = [1, 2, 5, 10];
 async function loadReader() {
   /** @type {Promise<Response> | undefined} */
   let request = /** @type {any} */ (globalThis).pacebusReader;
+  // A workout begins and continues without a connection. The server's time is unknown then.
+  const known = location.pathname === "/record" && kept("pacebus.reader");
+  const asked = () => request ?? fetch("/me", {cache: "no-store"});
   for (let attempt = 0;; attempt++) {
     const sentAt = performance.now() / 1000;
     try {
-      const response = await (request ?? fetch("/me", {cache: "no-store"}));
+      const response = await (known ? Promise.race([asked(), silence()]) : asked());
       if (response.ok) return {sentAt, receivedAt: performance.now() / 1000, ...await response.json()};
       if (response.status === 401) {
         logIn();
         await new Promise(() => {});
       }
+      setText(byID("bar").firstElementChild, "Connecting…");
     } catch {
-      // No connection.
+      setText(byID("bar").firstElementChild, "No connection. Trying again…");
     }
     request = undefined;
-    setText(byID("bar").firstElementChild, "Connecting…");
+    if (known) return {sentAt: 0, receivedAt: 0, ...JSON.parse(known), now: NaN};
     show(byID("bar"), attempt > 0);
     await new Promise((resume) => setTimeout(resume, retries[Math.min(attempt, retries.length - 1)] * 1000));
   }
@@ -45,6 +52,9 @@ async function loadReader() {
 export const reader = await loadReader();
 /** The account that reads. */
 export const login = reader.user;
+// The login page then knows that a login has ended.
+keep("pacebus.account", login);
+keep("pacebus.reader", JSON.stringify(reader));
 export const isOperator = login === "_operator";
 /** Whether it is a person who trains: viewers and operators own nothing. */
 export const ownsWorkouts = !isOperator && !reader.viewer;
@@ -78,6 +88,7 @@ export const allBuses = () => Array.from({length: reader.partitions}, (_, index)
 
 document.documentElement.classList.add("ready");
 setText(byID("who"), login);
+nameStreets(document.getElementById("tile-attribution"), reader.tiles?.attribution);
 show(byID("plans-link"), ownsWorkouts);
 show(byID("history-link"), !isOperator);
 // The modules of the page have run by then.
@@ -94,19 +105,24 @@ const onUnits = [];
  */
 let chosenUnits;
 let profileUnits = kept(`pacebus.units.${login}`);
+let profileZone = kept(`pacebus.zone.${login}`) ?? undefined;
+useZone(profileZone);
 
 /** @returns {Units} the reader's choice, else the profile's */
 export const units = () => /** @type {Units} */ (kept("pacebus.units") ?? chosenUnits ?? profileUnits ?? "metric");
 
-/** @param {() => void} listener */
+/** @param {() => void} listener also of the reader's zone */
 export const whenUnitsChange = (listener) => onUnits.push(listener);
 
 if (!isOperator) {
   bus.subscribe(userTopic(login, "profile"), {
     onMessage(_, profile) {
-      if (!profile?.units || profile.units === profileUnits) return;
-      profileUnits = profile.units;
-      keep(`pacebus.units.${login}`, profile.units);
+      const {units = profileUnits, timeZone = profileZone} = profile ?? {};
+      if (units === profileUnits && timeZone === profileZone) return;
+      [profileUnits, profileZone] = [units, timeZone];
+      useZone(timeZone);
+      if (units) keep(`pacebus.units.${login}`, units);
+      if (timeZone) keep(`pacebus.zone.${login}`, timeZone);
       for (const listener of onUnits) listener();
     }
   });
@@ -117,6 +133,9 @@ for (const [name, chosen] of Object.entries({theme: document.documentElement.dat
     input.checked = input.value === chosen;
     input.addEventListener("change", () => {
       keep(`pacebus.${name}`, input.value);
+      // A page may offer the choice of the menu too.
+      for (const other of all(`[data-choice="${name}"] input`).map((e) => /** @type {HTMLInputElement} */ (e)))
+        other.checked = other.value === input.value;
       if (name === "theme") return void (document.documentElement.dataset.theme = input.value);
       chosenUnits = input.value;
       for (const listener of onUnits) listener();
@@ -172,6 +191,12 @@ for (const [id, type] of [["log-out", "one"], ["log-out-everywhere", "all"]])
 export const serverNow = () => bus.serverNow();
 bus.clockSample(reader.sentAt, reader.receivedAt, reader.now);
 
+/** @type {(() => void)[]} */
+const onConnection = [];
+
+/** @param {() => void} listener */
+export const whenConnectionChanges = (listener) => onConnection.push(listener);
+
 /** Whether the page was connected before; a first connection is no event. */
 let wasOpen = false;
 // A browser may have kept the page of a former release.
@@ -190,6 +215,7 @@ function changed(state, reason) {
   if (state === "open" && wasOpen) lookForUpdate();
   wasOpen ||= state === "open";
   updateBar(state, reason);
+  for (const listener of onConnection) listener();
 }
 
 async function lookForLogin() {
@@ -230,6 +256,20 @@ function updateBar(state, reason) {
 }
 byID("reload").addEventListener("click", () => location.reload());
 
+/**
+ * Says at the map where its streets come from, or how to turn them on and whom browsers then ask.
+ *
+ * @param {HTMLElement | null} line @param {string | undefined} attribution
+ */
+function nameStreets(line, attribution) {
+  if (!line) return;
+  if (attribution?.includes("OpenStreetMap"))
+    line.replaceChildren(make("a", {href: "https://www.openstreetmap.org/copyright"}, attribution));
+  else setText(line, attribution ?? "Streets: TILES=openstreetmap on the server; browsers then ask openstreetmap.org");
+  line.classList.toggle("offer", attribution === undefined);
+  show(line, true);
+}
+
 // MARK: The page appears
 
 /** @type {(() => void)[]} */
@@ -249,6 +289,8 @@ export function settle() {
   for (const listener of onSettled) listener();
   // A frame later: what becomes visible in the frame that moves it counts as moved.
   requestAnimationFrame(() => requestAnimationFrame(() => byID("main").classList.add("drawn")));
+  // The next visit needs no connection to show its page.
+  navigator.serviceWorker?.register("/assets/service-worker.js", {scope: "/"}).catch(() => {});
 }
 
 // MARK: Virtual runs

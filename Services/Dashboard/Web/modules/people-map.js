@@ -2,11 +2,9 @@
 // in on them; Leaflet's popups and tooltips write HTML.
 
 import {byID, make, show as setVisible} from "./dom.js";
+import L from "./load-leaflet.js";
 import {RouteMap} from "./map.js";
 import {groupText, labelText, layout} from "./places.js";
-
-// The bundle of a page has this module; Leaflet is loaded with its first map.
-const L = await import("../leaflet/leaflet.js");
 
 /** @typedef {{ user: string, href: string, activity: string, isSilent: boolean, place: [number, number] }} Person */
 

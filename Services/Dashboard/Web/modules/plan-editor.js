@@ -4,7 +4,7 @@ import {activities} from "./activities.js";
 import {pendingText} from "./commands.js";
 import {activityOf} from "./definition.js";
 import {byID, enable, make, setText, show} from "./dom.js";
-import {date, metresPerYard} from "./format.js";
+import {browserZone, metresPerYard, when} from "./format.js";
 import {bus, login, ownsWorkouts, presses, serverNow, settle, units, whenUnitsChange} from "./page.js";
 import {categories, clockFields, clocks, edit, fileName, formOf, isSame, itemSummary, newForm, problemOf, read, readJSON, rowCount, rowLimit, rowWords, summaryOf, titleOf, write} from "./plan-form.js";
 import {newID} from "./requests.js";
@@ -18,7 +18,6 @@ import {sessionTopic, userTopic} from "./topics.js";
 const id = (location.pathname.split("/")[2] ?? "").toLowerCase();
 const isNew = location.search.startsWith("?new");
 const request = userTopic(login, "request");
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const element = byID("plan-form");
 /** @param {string} name */
 const input = (name) => /** @type {HTMLInputElement} */ (byID(name));
@@ -142,7 +141,7 @@ function drawHead() {
   const title = shown ? titleOf(shown.definition) : "New plan";
   setText(byID("title"), title);
   document.title = title;
-  setText(byID("summary"), saved ? `${summaryOf(saved.definition)} · Saved ${date(saved.savedAt, zone)}` : "");
+  setText(byID("summary"), saved ? `${summaryOf(saved.definition)} · Saved ${when(saved.savedAt)}` : "");
   for (const name of ["start-box", "download", "delete"]) show(byID(name), saved !== undefined);
   show(byID("json-only"), form === undefined);
   drawStart();
@@ -475,7 +474,7 @@ function changedElsewhere(isDeletion) {
   }
   const newest = saved;
   say({
-    text: `This plan was saved elsewhere: ${date(saved.savedAt, zone)}.`,
+    text: `This plan was saved elsewhere: ${when(saved.savedAt)}.`,
     detail: `There it is “${titleOf(saved.definition)}”, ${summaryOf(saved.definition)}. Yours is below, not saved.`,
     nodes: [
       make(
@@ -493,6 +492,8 @@ function drawPress() {
   const box = byID("notice");
   const isShown = box.classList.contains("pending") && !box.hidden;
   if (!pending) return isShown ? say(undefined) : undefined;
+  // A question or a conflict stays while another tab's press is under way.
+  if (!isShown && !box.hidden && !box.classList.contains("done")) return;
   const text = pendingText(pending, serverNow(), bus.state === "open");
   // A screen reader would read it again each second.
   if (!isShown || box.querySelector("strong")?.textContent !== text) say({text, style: "pending", isQuiet: true});
@@ -566,7 +567,7 @@ function start(replaces) {
     ...(input("start-place").value ? {environment: input("start-place").value} : {}),
     ...(hasPool ? {poolLength} : {}),
     countdown: Number(input("start-countdown").value),
-    timeZone: zone,
+    timeZone: browserZone,
     units: units(),
     definition: saved.definition,
     ...(replaces ? {replace: true} : {})

@@ -7,6 +7,9 @@ const paced = ["interval", "emom"];
 /** @param {any} plan */
 const itemsOf = (plan) => plan.blocks.flatMap((/** @type {any} */ block) => block.items);
 
+/** @param {any} item @returns {any[]} */
+const setsOf = (item) => item.exercises[item.chosen].sets ?? item.exercises[0].sets ?? [{}];
+
 /**
  * `8 × 62.5 kg`, `12 repetitions`, `24 kg, 00:40`.
  *
@@ -36,6 +39,36 @@ function nextItem({plan, progress, timer}) {
   return progress.skipped.includes(item.id) ? undefined : item;
 }
 
+/**
+ * Whether an exercise has a set left.
+ *
+ * @param {any} item @param {any} block @param {any} progress
+ */
+function isOpen(item, block, progress) {
+  if (progress.skipped.includes(item.id)) return false;
+  const {type, rounds = 1} = block.timer;
+  const turns = paced.includes(type) ? Math.ceil((rounds - block.items.indexOf(item)) / block.items.length)
+    : type === "amrap"               ? Infinity
+                                     : rounds * setsOf(item).length;
+  return (progress.completed[item.id] ?? []).length < turns;
+}
+
+/**
+ * The exercise to choose when the current one has nothing left and no clock leads on: of its block, of a later one, or of an
+ * earlier one whose time cannot be over.
+ *
+ * @param {any} state @returns {any}
+ */
+function openItem({plan, progress, timer}) {
+  /** @param {any} block */
+  const open = (block) => block.items.find((/** @type {any} */ item) => isOpen(item, block, progress));
+  const {blocks} = plan;
+  const here = paced.includes(timer.type) ? undefined : open(blocks[timer.block]);
+  const later = blocks.slice(timer.block + 1).map(open).find(Boolean);
+  const unclocked = blocks.slice(0, timer.block).filter((/** @type {any} */ block) => block.timer.type === "stopwatch");
+  return here ?? later ?? unclocked.map(open).find(Boolean);
+}
+
 /** @param {any} state of a session with a plan @param {number} now @param {import("./format.js").Units} units */
 export function planView(state, now, units) {
   const {plan, progress, timer} = state;
@@ -43,7 +76,7 @@ export function planView(state, now, units) {
   const current = itemsOf(plan).find((/** @type {any} */ item) => item.id === progress.item) ?? block.items[0];
   const shown = nextItem(state) ?? current;
   const exercise = shown.exercises[shown.chosen];
-  const sets = exercise.sets ?? shown.exercises[0].sets ?? [{}];
+  const sets = setsOf(shown);
   const index = shown === current ? progress.set : 0;
   const isSkipped = progress.skipped.includes(current.id);
   const isRunning = state.status === "active";
@@ -51,6 +84,13 @@ export function planView(state, now, units) {
   const counted = timer.elapsed + (isRunning ? Math.max(0, now - timer.asOf) : 0);
   const rounds = timer.rounds === 1 ? undefined : `Round ${timer.round}${timer.rounds ? ` of ${timer.rounds}` : ""}`;
   const isRest = timer.phase === "rest";
+  const isPaced = paced.includes(timer.type);
+  const {work, cap} = block.timer;
+  const total = timer.type === "countdown" ? work : cap;
+  // "Over" is also a set whose time is up.
+  const isTimeUp = timer.phase === "over" && (isPaced || counted >= total);
+  const isDone = isTimeUp || (!isPaced && (index === undefined || isSkipped));
+  const following = isDone && !isTimeUp ? openItem(state) : undefined;
   return {
     block:
       [block.name ?? (plan.blocks.length > 1 ? `Block ${timer.block + 1} of ${plan.blocks.length}` : undefined), rounds]
@@ -71,7 +111,9 @@ export function planView(state, now, units) {
                             : "",
     prescription: index === undefined ? "" : prescription(sets[index], units),
     planned: index === undefined ? {} : sets[index] ?? {},
-    isComplete: progress.done >= progress.total,
+    /** The clock of a block that is over leads to the next by itself. */
+    next: following && {item: following.id, name: following.exercises[following.chosen].name},
+    isComplete: progress.done >= progress.total || (isDone && !following),
     canComplete: index !== undefined && !isSkipped && shown === current,
     /** The engine undoes the newest set of all. */
     canUndo: Object.values(progress.completed).some((/** @type {any} */ done) => done.length > 0),
@@ -89,7 +131,7 @@ export function planView(state, now, units) {
 /** @param {any} item @param {any} block @param {number} number @param {any} state */
 function listed(item, block, number, {progress, timer}) {
   const done = (progress.completed[item.id] ?? []).length;
-  const sets = (item.exercises[item.chosen].sets ?? item.exercises[0].sets ?? [{}]).length;
+  const sets = setsOf(item).length;
   const rounds = block.timer.rounds ?? 1;
   const isPaced = paced.includes(block.timer.type) || block.timer.type === "amrap";
   const marks = [isPaced ? (done ? `${done} done` : "") : `${done}/${sets * rounds}`];

@@ -1,13 +1,11 @@
 // The list of the reader's plans.
 
 import {byID, make, setList, setText, show} from "./dom.js";
-import {date} from "./format.js";
+import {when} from "./format.js";
 import {bus, login, ownsWorkouts, settle} from "./page.js";
 import {summaryOf, titleOf} from "./plan-form.js";
 import {newID} from "./requests.js";
 import {userTopic} from "./topics.js";
-
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 for (const [id, query] of [["new", "?new"], ["import", "?new=import"]])
   /** @type {HTMLAnchorElement} */ (byID(id)).href = `/plans/${newID()}${query}`;
@@ -33,7 +31,6 @@ function draw(plans) {
   setList(byID("plans"), plans,
     ({plan, savedAt, definition}) => make("li", {className: "card"},
       make("a", {href: `/plans/${plan}`}, make("strong", {className: "card-user"}, titleOf(definition)),
-        make("span", {}, summaryOf(definition)),
-        make("span", {className: "card-name"}, `Saved ${date(savedAt, zone)}`))));
+        make("span", {}, summaryOf(definition)), make("span", {className: "card-name"}, `Saved ${when(savedAt)}`))));
   show(byID("none"), plans.length === 0);
 }

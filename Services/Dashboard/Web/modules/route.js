@@ -46,6 +46,30 @@ export function distance(a, b) {
  */
 export const lengthOf = (line) => line.slice(1).reduce((sum, place, index) => sum + distance(line[index], place), 0);
 
+/** Metres between a position and the same with five digits, and a little more. */
+const rounding = 2;
+
+/**
+ * Lets a line end at the position. Its last point is the same position, rounded: both would turn the line back by a metre.
+ *
+ * @param {[number, number][]} line @param {[number, number]} here
+ */
+export function endAt(line, here) {
+  const last = line.at(-1);
+  if (last && distance(last, here) < rounding) line.pop();
+  line.push(here);
+}
+
+/**
+ * How many points two lines have in common at their beginning.
+ *
+ * @param {[number, number][]} a @param {[number, number][]} b
+ */
+export function sharedLength(a, b) {
+  const index = a.findIndex((place, i) => place[0] !== b[i]?.[0] || place[1] !== b[i]?.[1]);
+  return index < 0 ? a.length : index;
+}
+
 /**
  * Lines cut into at most `count` pieces of like length, oldest first.
  *

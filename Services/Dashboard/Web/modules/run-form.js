@@ -1,15 +1,15 @@
 // The list of virtual runs and the form that creates one. No DOM.
 
-import {clock, date, format, joined} from "./format.js";
+import {clock, format, joined, minutes, when} from "./format.js";
 import {names} from "./people.js";
 import {own, statusWords, title} from "./run-status.js";
 
 /**
  * An entry of the list of runs.
  *
- * @param {any} run an overview of the reply to `runs`, or made by `overview` @param {string} [zone]
+ * @param {any} run an overview of the reply to `runs`, or made by `overview`
  */
-export function entry(run, zone) {
+export function entry(run) {
   /** @type {Record<string, string>} */
   const words = {
     inviting: "Inviting",
@@ -23,7 +23,7 @@ export function entry(run, zone) {
     run: run.run.toLowerCase(),
     name: run.name ?? `Run of ${run.host}`,
     status: words[run.status] ?? run.status,
-    date: date(run.startsAt ?? run.createdAt, zone),
+    date: when(run.startsAt ?? run.createdAt),
     text: `${run.runners} ${run.runners === 1 ? "runner" : "runners"} · ${
       run.place ? `place ${run.place}` : (statusWords[run.own] ?? run.own).toLowerCase()}`,
     isOpen: run.status !== "finished" && run.status !== "canceled",
@@ -54,7 +54,7 @@ export const ghosts = (workouts, options) =>
     .map((workout) => ({
       session: workout.session.toLowerCase(),
       text: [
-        date(workout.startedAt, workout.timeZone), joined(format("distance", workout.distance, options)),
+        when(workout.startedAt, workout.timeZone), joined(format("distance", workout.distance, options)),
         clock(workout.activeDuration)
       ].join(" · "),
     }));
@@ -106,6 +106,35 @@ export function proposal(form, units, user, sessions = []) {
   if (countdown !== 3) fields.countdown = countdown;
   if (!isRolling && form.lateJoin === "") fields.lateJoin = false;
   return {fields};
+}
+
+/**
+ * The form's fields for another run like this one, with the same people.
+ *
+ * @param {any} view @param {import("./format.js").Units} units
+ * @returns {Record<string, string>} by the names of the form's fields
+ */
+export function rematch(view, units) {
+  const {goal = {}} = view;
+  const people =
+    view.participants
+      .filter((/** @type {any} */ p) => p.user && p.user !== view.user && !["declined", "left"].includes(p.status))
+      .map((/** @type {any} */ p) => p.user);
+  const pace = (view.ghosts ?? []).find((/** @type {any} */ ghost) => ghost.pace !== undefined)?.pace;
+  const length = units === "imperial" ? 1609.344 : 1000;
+  return {
+    people: people.join(" "),
+    goal: goal.distance ? "distance"
+      : goal.duration   ? "duration"
+                        : "",
+    ...(goal.distance ? {distance: String(Math.round(goal.distance / length * 1000) / 1000)} : {}),
+    ...(goal.duration ? {duration: minutes(goal.duration)} : {}),
+    clock: view.clock ?? "active",
+    start: view.start ?? "together",
+    countdown: String(view.countdown ?? 3),
+    ...(pace === undefined ? {} : {pace: minutes(pace)}),
+    ...(view.name ? {name: view.name} : {})
+  };
 }
 
 /** @param {string} text `5:30`, `1:05:00` */

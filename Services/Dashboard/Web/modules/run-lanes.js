@@ -154,8 +154,9 @@ function since(row, {view, partners, metres}, passed) {
 }
 
 /**
- * In group order: the host first, then in order of invitation, then ghosts. Nothing moves when one overtakes another. Only
- * runners whose data are current have a place.
+ * Of more than two, those ahead first, by the gaps: each compares two runners at the same active time. Only runners whose
+ * data are current have a place; who has no gap yet comes last. Two, and equals, are in group order: the host first, then in
+ * order of invitation, then ghosts.
  *
  * @param {Run} run @param {any} mine @param {number} passed @param {Link} own one's own link @param {Options} options @returns {Lane[]}
  */
@@ -164,9 +165,13 @@ export function lanes(run, mine, passed, own, options) {
   const rows = new Map((partners?.x ?? []).map((/** @type {any} */ row) => [keyOf(row), row]));
   const group = view.participants.filter((/** @type {any} */ p) => p.user === view.user ||
       ["confirmed", "running", "finished", "absent"].includes(p.status));
+  /** @param {{ runner: any, row: any }} lane */
+  const ahead = ({runner, row}) =>
+    (runner.user === view.user && runner.number === undefined ? 0 : row?.gm ?? -Infinity);
   const all =
     [...group, ...(view.ghosts ?? [])].map((runner) => ({runner, row: /** @type {any} */ (rows.get(keyOf(runner)))}));
   const runners = all.filter(({runner}) => runner.user !== view.user || runner.number !== undefined);
+  if (runners.length > 1) all.sort((a, b) => (ahead(b) > ahead(a) ? 1 : ahead(b) < ahead(a) ? -1 : 0));
   const gaps = partners?.pl === undefined
     ? []
     : [0, ...runners.filter(({row}) => row?.gm !== undefined && isCurrent(row)).map(({row}) => row.gm)];

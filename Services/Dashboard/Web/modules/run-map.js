@@ -1,6 +1,7 @@
 // The runners of a virtual run on its map: where they are now, and their routes afterwards. No DOM.
 
 import {decode} from "./route.js";
+import {runnerName} from "./run-results.js";
 
 /** Colors of runners on the map. */
 const colors = 6;
@@ -10,7 +11,7 @@ const colors = 6;
  *
  * @param {any} view @param {string} user
  */
-const colorOf = (view, user) =>
+export const colorOf = (view, user) =>
   Math.max(0, view.participants.findIndex((/** @type {any} */ p) => p.user === user)) % colors;
 
 /**
@@ -73,3 +74,17 @@ export function zonePieces(line, rates, maximum) {
   }
   return pieces;
 }
+
+/**
+ * The runners of a finished run whose splits are known, in the order of the results.
+ *
+ * @param {any} view @param {{ user?: string, ghost?: number, km: number[] }[]} splits
+ */
+export const runnersOf = (view, splits) => splits.filter(({km}) => km.length > 0).map(({user, ghost, km}, index) => ({
+  user,
+  ghost,
+  km,
+  name: runnerName({user, ghost}, view),
+  color: ghost === undefined ? colorOf(view, user ?? "") : (view.participants.length + index) % 6,
+  result: view.results.rows.find((/** @type {any} */ row) => row.user === user && row.ghost === ghost)
+}));

@@ -1,12 +1,12 @@
 // The results of a virtual run: places, everyone's splits and one's own. No DOM, no clock.
 
-import {behind, clock, format, joined, minutes} from "./format.js";
-import {ghostName, isOver} from "./run-status.js";
+import {behind, clock, format, joined, minutes, tenths} from "./format.js";
+import {ghostName, isOver, list} from "./run-status.js";
 
 /** @typedef {import("./format.js").Options} Options */
 
 /** @param {{ user?: string, ghost?: number }} runner @param {any} view */
-const runnerName = ({user, ghost}, view) => ghost === undefined
+export const runnerName = ({user, ghost}, view) => ghost === undefined
   ? nameOf(user, view)
   : ghostName((view.ghosts ?? []).find((/** @type {any} */ g) => g.number === ghost) ?? {number: ghost, user});
 
@@ -21,14 +21,53 @@ const resultWords = {
   withdrawn: "Withdrawn"
 };
 
+/** Seconds between two results within which tenths tell them apart. */
+const close = 10;
+
+/** @param {any[]} rows by place @param {number} index whether the result is close to one beside it */
+const isClose = (rows, index) => [rows[index - 1], rows[index + 1]].some((other) => other?.time !== undefined &&
+    rows[index].time !== undefined && Math.abs(other.time - rows[index].time) < close);
+
+const ordinals = new Intl.PluralRules("en", {type: "ordinal"});
+/** @param {number} place `2nd` */
+const ordinal = (place) => `${place}${
+  /** @type {Record<string, string>} */ ({one: "st", two: "nd", few: "rd"})[ordinals.select(place)] ?? "th"}`;
+
+/**
+ * Who won, and by how much; nothing while nobody has a place.
+ *
+ * @param {any} view @param {Options} options
+ */
+export function winner(view, options) {
+  if (!view.results || !isOver(view)) return undefined;
+  const {rows, provisional: isProvisional} = view.results;
+  const first = rows.filter((/** @type {any} */ {place}) => place === 1);
+  if (first.length === 0) return undefined;
+  const isMine = (/** @type {any} */ row) => row.user === view.user && row.ghost === undefined;
+  const mine = rows.find(isMine);
+  const names = first.map((/** @type {any} */ row) => (isMine(row) ? "You" : runnerName(row, view)));
+  const second = rows.find((/** @type {any} */ {place}) => place > 1);
+  const margin = (/** @type {any} */ row) => (row?.behind?.seconds !== undefined ? behind(row.behind.seconds).slice(1)
+      : row?.behind?.meters !== undefined ? joined(format("distance", row.behind.meters, options))
+                                          : "");
+  const title = first.length > 1 ? `Dead heat: ${list(names)}`
+    : isProvisional ? `${names[0]} ${isMine(first[0]) ? "are" : "is"} first so far`
+                    : `${names[0]} won`;
+  const detail = mine?.place > 1 && margin(mine) ? `You came in ${ordinal(mine.place)}, ${margin(mine)} behind.`
+    : second && margin(second) ? `${margin(second)} ahead of ${runnerName(second, view)}.`
+                               : "";
+  return {title, detail, isMine: first.some(isMine)};
+}
+
 /** @param {any} view @param {Options} options */
 export function results(view, options) {
   if (!view.results || !isOver(view)) return undefined;
+  const {rows} = view.results;
   const text = (/** @type {string} */ quantity, /** @type {number | undefined} */ value) =>
     joined(format(quantity, value, options));
   return {
     isProvisional: view.results.provisional === true,
-    rows: view.results.rows.map((/** @type {any} */ row) => ({
+    rows: rows.map((/** @type {any} */ row, /** @type {number} */ index) => ({
       place: row.place === undefined ? "" : String(row.place),
       name: runnerName(row, view),
       notes: [
@@ -38,7 +77,7 @@ export function results(view, options) {
           `${row.pauses.count} pause${row.pauses.count === 1 ? "" : "s"}, ${clock(row.pauses.seconds)}`
       ].filter(Boolean)
         .join(" · "),
-      time: text("duration", row.time),
+      time: isClose(rows, index) ? tenths(row.time) : text("duration", row.time),
       distance: text("distance", row.distance),
       pace: text("pace", row.pace),
       heartRate: row.averageHeartRate === undefined ? "" : text("heartRate", row.averageHeartRate),

@@ -1,6 +1,6 @@
 // What a virtual run waits for, in words that every page shows. No DOM, no clock.
 
-import {clock, date, format, joined, minutes} from "./format.js";
+import {clock, format, joined, minutes, when} from "./format.js";
 
 /**
  * @typedef {import("./format.js").Options} Options
@@ -42,17 +42,17 @@ export const ghostName = ({number, user, pace}) =>
 /**
  * `5.00 km · gun time · at Sat 21 Nov 2026, 06:15`.
  *
- * @param {any} view @param {Options} options @param {string} [zone]
+ * @param {any} view @param {Options} options
  */
-export function terms(view, options, zone) {
+export function terms(view, options) {
   const {goal, scheduledAt, endsAt} = view;
   return [
     goal?.distance     ? joined(format("distance", goal.distance, options))
       : goal?.duration ? clock(goal.duration)
                        : "No goal",
     view.clock === "gun" ? "gun time" : "active time",
-    view.start === "rolling" && `start at any time${endsAt && !isOver(view) ? ` until ${date(endsAt, zone)}` : ""}`,
-    scheduledAt && view.startsAt === undefined && `at ${date(scheduledAt, zone)}`,
+    view.start === "rolling" && `start at any time${endsAt && !isOver(view) ? ` until ${when(endsAt)}` : ""}`,
+    scheduledAt && view.startsAt === undefined && `at ${when(scheduledAt)}`,
   ].filter(Boolean)
     .join(" · ");
 }

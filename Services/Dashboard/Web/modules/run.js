@@ -1,6 +1,7 @@
 // The page of a virtual run: takes its topics, draws the runners once a second, sends requests.
 
 import {pendingText} from "./commands.js";
+import {minutes} from "./format.js";
 import {all, announce, byID, cover, drawLine, enable, hider, keep, kept, make, setList, setNumber, setText, show, value} from "./dom.js";
 import {ask, choiceButton, noRunner, request, requestLine} from "./invitations.js";
 import {contactButtons, names} from "./people.js";
@@ -8,8 +9,10 @@ import {bus, closeFor, dialog, isSettled, login, ownsWorkouts, presses, reader, 
 import {offline} from "./notices.js";
 import {read, startSpeech} from "./speech.js";
 import {advance} from "./run-lanes.js";
-import {routes} from "./run-map.js";
+import {rematch} from "./run-form.js";
+import {routes, runnersOf} from "./run-map.js";
 import {routesText, splitTable} from "./run-results.js";
+import {list} from "./run-status.js";
 import {onlineServices, receivePresence} from "./services.js";
 import {presences, sessionTopic, userTopic} from "./topics.js";
 import {noRun, receive, runView} from "./virtual-run.js";
@@ -18,7 +21,6 @@ import {noRun, receive, runView} from "./virtual-run.js";
 
 const main = byID("main");
 const id = (location.pathname.split("/")[2] ?? "").toLowerCase();
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** The gaps over time, which no message repeats; of this tab, over a reload. */
 const key = `pacebus.gaps.${id}`;
 /** The prompts that the reader closed, likewise. */
@@ -30,9 +32,6 @@ let run = {
 };
 /** @type {View | undefined} */
 let drawn;
-
-setText(byID("tile-attribution"), reader.tiles?.attribution ?? "");
-show(byID("tile-attribution"), reader.tiles !== undefined);
 
 /** @type {string[]} */
 let contacts = [];
@@ -117,7 +116,7 @@ async function findView() {
 
 function draw() {
   run = advance(run, serverNow());
-  const next = runView(run, serverNow(), {units: units(), activity: "running"}, zone);
+  const next = runView(run, serverNow(), {units: units(), activity: "running"});
   if (!next) return;
   const before = drawn;
   drawn = next;
@@ -128,6 +127,7 @@ function draw() {
   drawReady(next);
   drawLanes(next);
   drawPrompt(next, before);
+  drawWinner(next, before);
   drawResults(next);
   drawMap(next);
   show(byID("over"), next.over !== "");
@@ -143,6 +143,9 @@ function draw() {
   const workout = /** @type {HTMLAnchorElement} */ (byID("workout"));
   show(workout, next.isRunning && next.session !== undefined);
   workout.href = `/live/${login}/${next.session}`;
+  const record = /** @type {HTMLAnchorElement} */ (byID("record"));
+  show(record, next.canRecord && navigator.geolocation !== undefined);
+  record.href = `/record?run=${id}`;
   show(byID("leave"), next.canLeave);
   show(byID("leave-early"), next.canLeave);
   show(byID("share"), next.sharing !== undefined);
@@ -395,6 +398,9 @@ function drawResults({results, splits, hasDetails}) {
     (/** @type {any} */ split) => make("tr", {}, make("th", {scope: "row"}, split.number),
       ...[split.distance, split.time, split.pace, split.heartRate].map((text) => make("td", {}, ...value(text)))));
   if (!results) return;
+  const again = /** @type {HTMLAnchorElement} */ (byID("rematch"));
+  show(again, run.view.status === "finished");
+  again.href = `/virtual-runs?${new URLSearchParams(rematch(run.view, units()))}`;
   if (hasDetails) askForDetails();
   show(byID("provisional"), results.isProvisional);
   setList(byID("results"), results.rows,
@@ -403,11 +409,69 @@ function drawResults({results, splits, hasDetails}) {
       ...[row.time, row.behind, row.distance, row.pace, row.heartRate].map((text) => make("td", {}, ...value(text)))));
   const table = splitTable(run.view, details.splits, {units: units()});
   show(byID("splits-box"), table.rows.length > 0);
+  /** @type {HTMLAnchorElement} */ (byID("compare")).href = `/compare?run=${id}`;
+  drawGap();
   setList(byID("splits-head"), [table],
     ({unit, names}) => make("tr", {}, ...[unit, ...names].map((text) => make("th", {scope: "col"}, text))));
   setList(byID("splits"), table.rows,
     ({mark, cells}) => make("tr", {}, make("th", {scope: "row"}, mark),
       ...cells.map(({time, gap}) => make("td", {}, time, ...(gap ? [make("small", {}, gap)] : [])))));
+}
+
+/** @type {{ charts: import("./compare-chart.js").CompareCharts, data: typeof import("./compare-data.js") } | "loading" | undefined} */
+let gap;
+let gapKey = "";
+
+/** Everyone's time ahead of the first, at each place of the way. What draws it comes with it. */
+function drawGap() {
+  const runners = runnersOf(run.view, details.splits);
+  show(byID("gap-box"), runners.length > 1);
+  if (runners.length < 2) return;
+  setList(byID("gap-legend"), runners.map(({name, color}) => ({name, color})),
+    ({name, color}) => make("li", {},
+      make("span", {className: `map-mark runner runner-${color}`, ariaHidden: "true"}, name.slice(0, 2)), name));
+  if (gap === undefined) {
+    gap = "loading";
+    Promise.all([import("./compare-chart.js"), import("./compare-data.js")]).then(([{CompareCharts}, data]) => {
+      gap = {charts: new CompareCharts(byID("gap"), () => {}), data};
+      draw();
+    });
+  }
+  const key = JSON.stringify([askedRevision, units()]);
+  if (gap === "loading" || gapKey === key) return;
+  gapKey = key;
+  const {detailsOf, endOf, lead, leadChart} = gap.data;
+  const all = runners.map(({km, result}) => detailsOf(km, 1000, result));
+  const ends = all.map((each) => endOf(each, "distance"));
+  gap.charts.show([leadChart(all, "distance", units(), runners[0].name)], {
+    mode: "distance",
+    end: Math.max(...ends),
+    unit: units() === "imperial" ? 1609.344 : 1000,
+    text: (value) => String(Math.round(value * 100) / 100)
+  },
+    runners.map(({color}) => color));
+  const last = runners.slice(1).map(({name}, index) => {
+    const ahead = lead(all[0], all[index + 1], "distance", Math.min(ends[0], ends[index + 1])) ?? 0;
+    return `${name} ${minutes(Math.abs(ahead))} ${ahead > 0 ? "ahead" : "behind"}`;
+  });
+  byID("gap").setAttribute(
+    "aria-label", `Time ahead of ${runners[0].name} over the distance. At the end: ${list(last)}`);
+}
+
+// MARK: The winner
+
+/** @param {View} next @param {View | undefined} before */
+function drawWinner({winner}, before) {
+  show(byID("winner"), winner !== undefined);
+  if (!winner) return;
+  setText(byID("winner-title"), winner.title);
+  setText(byID("winner-detail"), winner.detail);
+  byID("winner").classList.toggle("mine", winner.isMine);
+  // Those who were there see and hear it happen; later it is a result among others.
+  if (!before || before.winner?.title === winner.title) return;
+  byID("winner").classList.add("now");
+  announce(`${winner.title}. ${winner.detail}`);
+  if (/** @type {any} */ (navigator).userActivation?.hasBeenActive) navigator.vibrate?.([100, 60, 100, 60, 400]);
 }
 
 // MARK: The map

@@ -10,7 +10,6 @@ import {entry, ghosts, overview, proposal} from "./run-form.js";
 import {userTopic} from "./topics.js";
 
 const topic = userTopic(login, "run-request");
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** Runs of a question. */
 const pageSize = 50;
 /**
@@ -81,7 +80,7 @@ byID("older").addEventListener(
   "click", () => askForRuns(Math.min(...[...runs.values()].map(({createdAt}) => createdAt))));
 
 function draw() {
-  const list = [...runs.values()].sort((a, b) => b.createdAt - a.createdAt).map((run) => entry(run, zone));
+  const list = [...runs.values()].sort((a, b) => b.createdAt - a.createdAt).map((run) => entry(run));
   setList(byID("runs"), list,
     ({run, name, status, date, text, isOpen}) =>
       make("li", {className: "card", data: {status: isOpen ? "active" : "completed", activity: "running"}},
@@ -176,13 +175,26 @@ async function offerGhosts() {
   }
 }
 
-byID("invite").addEventListener("click", () => {
+function openForm() {
   drawForm();
   offerGhosts();
   contactButtons(
     byID("contact-choices"), people.contacts, /** @type {HTMLInputElement} */ (form.elements.namedItem("people")));
   dialog("invite-dialog").showModal();
-});
+}
+byID("invite").addEventListener("click", openForm);
+
+// The fields of a rematch.
+const rematch = new URLSearchParams(location.search);
+if (rematch.has("people")) {
+  for (const [name, value] of rematch) {
+    const field = form.elements.namedItem(name);
+    if (field && "value" in field) field.value = value;
+  }
+  // A reload or the way back opens no form again.
+  history.replaceState(null, "", location.pathname);
+  openForm();
+}
 form.addEventListener("input", () => {
   show(byID("invite-error"), false);
   drawForm();

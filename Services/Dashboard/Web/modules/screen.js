@@ -45,17 +45,20 @@ export function lock() {
 /** @type {any} TypeScript 4.8 has no types of wake locks */
 let wakeLock;
 let wantsAwake = false;
+/** Whether the browser refused to keep the screen on, for example to save the battery. */
+export let isAwakeRefused = false;
 
 /** @param {boolean} isWanted */
-async function keepAwake(isWanted) {
+export async function keepAwake(isWanted) {
   wantsAwake = isWanted;
   await wakeLock?.release();
   wakeLock = undefined;
   try {
     if (isWanted) wakeLock = await /** @type {any} */ (navigator).wakeLock.request("screen");
+    isAwakeRefused = false;
   } catch {
     // A hidden page may not; it asks again when it is visible.
-    if (!document.hidden) wantsAwake = false;
+    if (!document.hidden) [wantsAwake, isAwakeRefused] = [false, true];
   }
   byID("awake").setAttribute("aria-pressed", String(wantsAwake));
 }

@@ -1,6 +1,6 @@
 // A session as its page shows it: `receive` takes payloads of the bus, `view` turns them into text. No DOM, no clock.
 
-import {clock, format, joined, minutes, rowOf, weather as weatherText} from "./format.js";
+import {clock, format, joined, minutes, rowOf, timeOfDay, weather as weatherText} from "./format.js";
 import {isOlder} from "./topics.js";
 
 /**
@@ -39,8 +39,7 @@ export function receive(session, name, payload, now) {
     case "route": {
       const shown = session[name];
       if (isOlder(shown, payload)) return session;
-      const heardAt = Math.max(session.heardAt ?? 0, arrival(shown, payload, session.state));
-      return {...session, [name]: payload, heardAt};
+      return {...session, [name]: payload, heardAt: heardAfter(session, name, payload)};
     }
     case "state": {
       if (isOlder(session.state, payload)) return session;
@@ -63,6 +62,20 @@ export function receive(session, name, payload, now) {
     default:
       return session;
   }
+}
+
+/**
+ * When items last arrived, as the metrics say: their figures are those that the page shows as live. The route says it until
+ * there are metrics of items.
+ *
+ * @param {Session} session @param {"metrics" | "route"} name @param {any} payload
+ */
+function heardAfter(session, name, payload) {
+  const hasMetrics = session.metrics?.c !== undefined;
+  if (name === "route" && hasMetrics) return session.heardAt;
+  const arrivedAt = arrival(session[name], payload, session.state);
+  if (name === "metrics" && payload.c !== undefined && !hasMetrics) return arrivedAt;
+  return Math.max(session.heardAt ?? 0, arrivedAt);
 }
 
 /**
@@ -171,13 +184,16 @@ export const isEnded = isOneOf("saving", "completed");
 
 /**
  * @param {Session} session @param {number} now @param {Units} units
+ * @param {boolean} [isLost] whether the reader has no connection since `now`
  */
-export function view(session, now, units) {
+export function view(session, now, units, isLost = false) {
   const {state, metrics = {}, route = {}, weather} = session;
   const activity = state?.activity;
   const options = {units, activity, isEstimated: metrics.ks === "estimate" || metrics.ks === "mixed"};
-  const fresh = freshness(session, now);
-  const isSilent = fresh.signal === "silent";
+  /** @type {{ signal: Signal | "lost", text: string }} `lost`: by the reader, not by the athlete */
+  const fresh =
+    isLost && isUnfinished(state) ? {signal: "lost", text: `As of ${timeOfDay(now)}`} : freshness(session, now);
+  const isSilent = fresh.signal === "silent" || fresh.signal === "lost";
   const isResting = state !== undefined && state.status !== "active";
   const isOver = state && !isUnfinished(state);
   const at = moment(session, now);
@@ -199,16 +215,26 @@ export function view(session, now, units) {
   };
   const figure = rowOf(options).figure ?? "heartRate";
   const special = isResting ? averages[figure] : figure;
+  // Without energy its place is the heart rate's, if there is any, also while it is unknown for a moment.
+  const hasHeartRate = figure !== "heartRate" && (metrics.h ?? metrics.ha) !== undefined;
+  const third = metrics.k !== undefined || !hasHeartRate ? "energy" : isResting ? "averageHeartRate" : "heartRate";
   /** @type {Field[]} */
   const main = [
-    {key: "duration", label: "Time", text: state ? format("duration", active) : format("duration", undefined)},
+    {
+      key: "duration",
+      label: "Time",
+      text: state ? format("duration", active) : format("duration", undefined),
+      isDimmed: fresh.signal === "lost"
+    },
     {key: "distance", label: "Distance", text: format("distance", metrics.d ?? route.d, options), isDimmed: isSilent},
-    {key: "energy", label: "Energy", text: format("energy", metrics.k, options), isDimmed: isSilent},
+    third === "energy"
+      ? {key: "energy", label: "Energy", text: format("energy", metrics.k, options), isDimmed: isSilent}
+      : row(third),
     row(special),
   ];
   const hasPace = metrics.ap !== undefined;
   const more = rows.map(([key]) => key)
-                 .filter((key) => key !== special && !(key === "averageSpeed" && hasPace))
+                 .filter((key) => key !== special && key !== third && !(key === "averageSpeed" && hasPace))
                  .map(row)
                  .filter(({isKnown}) => isKnown);
 

@@ -4,11 +4,11 @@ import {activities} from "./activities.js";
 import {canceled, titleOf} from "./cards.js";
 import {isUnanswered, pendingText} from "./commands.js";
 import {activityOf, titleOf as planTitle} from "./definition.js";
-import {announce, byID, drawLine, enable, make, setList, setText, show} from "./dom.js";
-import {format, joined, metresPerYard} from "./format.js";
+import {announce, byID, drawLine, enable, kept, make, setList, setText, show} from "./dom.js";
+import {browserZone, format, joined, metresPerYard} from "./format.js";
 import {everyone, own} from "./home.js";
 import {bus, dialog, login, ownsWorkouts, presses, serverNow, units} from "./page.js";
-import {newID} from "./requests.js";
+import {attempt, newID} from "./requests.js";
 import {sessionTopic, userTopic} from "./topics.js";
 
 /** Metres from which on the distance helps to recognize a workout. */
@@ -19,15 +19,19 @@ function drawResume() {
   const current = known.currents[login];
   const resume = /** @type {HTMLAnchorElement} */ (byID("resume"));
   if (current) {
-    show(resume, current.offersResume === true);
-    if (current.session) {
-      const session = current.session.toLowerCase();
-      const metres = known.sessions[session]?.shown.metrics?.d;
+    const session = current.session?.toLowerCase();
+    const {state, metrics} = known.sessions[session]?.shown ?? {};
+    // The page of a virtual run shows everybody, and one's own figures.
+    const run = state?.run?.toLowerCase();
+    show(resume, current.offersResume === true || (session !== undefined && run !== undefined));
+    if (session) {
+      const metres = metrics?.d;
       const progress = current.progress ? `${current.progress.done}/${current.progress.total} exercises`
         : metres >= least ? joined(format("roughDistance", metres, {units: units(), activity: current.activity}))
                           : "";
-      resume.href = `/live/${login}/${session}`;
-      setText(resume.querySelector("span"), ["Resume", progress].filter(Boolean).join(" · "));
+      resume.href = run ? `/virtual-runs/${run}` : `/live/${login}/${session}`;
+      setText(
+        resume.querySelector("span"), [run ? "Your virtual run" : "Resume", progress].filter(Boolean).join(" · "));
     }
     show(byID("replace-warning"), current.session !== null);
     setText(byID("start-confirm"), current.session === null ? "Start" : "Discard and start");
@@ -81,6 +85,14 @@ let plans;
 
 if (ownsWorkouts) {
   own.drawn = drawResume;
+  show(byID("record"), navigator.geolocation !== undefined);
+  // Until the server has all of it, the page of the recorder sends it.
+  const waits =
+    (attempt(() => Object.keys(localStorage)) ?? []).some((key) => key.startsWith(`pacebus.waiting.${login}.`));
+  const label = kept(`pacebus.recording.${login}`) ? "Continue the recording"
+    : waits                                        ? "A recorded workout waits to be sent"
+                                                   : undefined;
+  if (label) setText(byID("record").lastElementChild, label);
   const choices = Object.entries(activities).map(([value, {title, swims}]) => {
     const input = make("input", {type: "radio", name: "activity", value, checked: value === "running"});
     input.toggleAttribute("data-pool", swims === true);
@@ -112,7 +124,7 @@ function listen() {
       ...(pool ? {poolLength: units() === "imperial" ? pool * metresPerYard : pool} : {}),
       ...(plan ? {definition: plan.definition} : {}),
       countdown: Number(values.get("countdown")),
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      timeZone: browserZone,
       units: units(),
       ...(everyone().currents[login]?.session ? {replace: true} : {}),
     });

@@ -322,9 +322,19 @@ export class Stream {
 
   /** Sends everything under another name: acknowledgements of the old one are of other items. */
   async #rename() {
-    this.#leave();
-    const items = (await this.kept.read(0)).slice(0, this.#window.count);
     this.device = `${this.device.replace(/-[0-9a-f]{4}$/, "")}-${randomHex(2)}`;
+    await this.beginAgain(this.topic);
+  }
+
+  /**
+   * Sends everything from the first item on.
+   *
+   * @param {(device: string) => string} topic of the batches
+   */
+  async beginAgain(topic) {
+    this.#leave();
+    this.topic = topic;
+    const items = (await this.kept.read(0)).slice(0, this.#window.count);
     this.#window = Object.assign(new ItemWindow(items, 0), {isComplete: this.#window.isComplete});
     await this.kept.save({device: this.device, acknowledged: 0}).catch(() => {});
     this.#subscribe();
@@ -345,7 +355,7 @@ const result = (request) => new Promise((resolve, reject) => {
  *
  * @param {string} user @returns {Promise<IDBDatabase>}
  */
-export function openStreams(user) {
+export async function openStreams(user) {
   const request = indexedDB.open(`pacebus.streams.${user}`, 1);
   request.onupgradeneeded = () => {
     request.result.createObjectStore("streams", {keyPath: "key"});
@@ -387,24 +397,40 @@ export function keptIn(database, key, device) {
 }
 
 /**
+ * The topics of a session's batches. Here, because other people's apps load this module and those of the bus alone.
+ *
+ * @param {string} user @param {string} session in lower case @param {"samples" | "locations"} kind
+ * @returns {(device: string) => string}
+ */
+export const batchTopic = (user, session, kind) => (device) =>
+  `pacebus/v1/${session.slice(-2)}/${user}/${session}/${kind}/${device}`;
+
+/**
+ * The name of the lock that a page has on a stream.
+ *
+ * @param {string} user @param {string} key `session/kind/device`
+ */
+export const lockOf = (user, key) => `pacebus.stream.${user}/${key}`;
+
+/**
  * A device's stream of a session. One page at a time has it.
  *
  * @param {import("./bus.js").Bus} bus
- * @param {{ session: string, kind: "samples" | "locations", device: string, onChange?: (stream: Stream) => void }} options
+ * @param {{ session: string, keptAs?: string, kind: "samples" | "locations", device: string,
+ *   onChange?: (stream: Stream) => void }} options `keptAs`: the session that names it in this browser
  * @returns {Promise<Stream>} rejected if another tab has it, or without IndexedDB
  */
-export async function openStream(bus, {session, kind, device, onChange = () => {}}) {
+export async function openStream(bus, {session, keptAs = session, kind, device, onChange = () => {}}) {
   const {user} = bus.options;
-  const id = session.toLowerCase();
-  const key = `${id}/${kind}/${device}`;
+  const key = `${keptAs.toLowerCase()}/${kind}/${device}`;
   await new Promise((resolve, reject) => {
     // Held until the page ends.
-    navigator.locks.request(`pacebus.stream.${user}/${key}`, {ifAvailable: true}, (lock) => {
+    navigator.locks.request(lockOf(user, key), {ifAvailable: true}, (lock) => {
       if (!lock) return void reject(new Error("another tab records this"));
       resolve(undefined);
       return new Promise(() => {});
     });
   });
-  const topic = (/** @type {string} */ name) => `pacebus/v1/${id.slice(-2)}/${user}/${id}/${kind}/${name}`;
-  return new Stream(bus, keptIn(await openStreams(user), key, device), {topic, onChange}).open();
+  const kept = keptIn(await openStreams(user), key, device);
+  return new Stream(bus, kept, {topic: batchTopic(user, session.toLowerCase(), kind), onChange}).open();
 }

@@ -4,6 +4,8 @@ document.documentElement.classList.add("scripted");
 /** @type {any} */ (globalThis).pacebusReader =
   document.querySelector("script[type=module]") && location.pathname !== "/login" ? fetch("/me", {cache: "no-store"})
                                                                                   : undefined;
+// Without a connection it fails before a module awaits it.
+/** @type {any} */ (globalThis).pacebusReader?.catch(() => {});
 // A press of a button that waits for the modules is repeated when they have run.
 {
   /** @type {any} */

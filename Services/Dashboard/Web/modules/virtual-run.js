@@ -1,9 +1,9 @@
 // A virtual run as its page shows it: `receive` takes payloads of the bus, `runView` turns them into text. No DOM, no clock.
 
-import {clock, date, format, joined, minutes, unknown} from "./format.js";
+import {clock, format, joined, minutes, unknown, when} from "./format.js";
 import {lanes, ownLink, remember} from "./run-lanes.js";
 import {places} from "./run-map.js";
-import {nameOf, results, splits} from "./run-results.js";
+import {nameOf, results, splits, winner} from "./run-results.js";
 import {ghostName, isOpen, isOver, isStopped, list, others, own, statusText, terms, title, waiting} from "./run-status.js";
 import {activeSeconds, arrival} from "./session.js";
 import {isOlder} from "./topics.js";
@@ -105,8 +105,8 @@ function outcome(view) {
 const missed = ({lateJoin, host}) => `You did not press Go within a minute. ${
   lateJoin === false ? "Nobody can join this run any more: create a new one." : `Ask ${host} to invite you again.`}`;
 
-/** @param {Run} run @param {number} now @param {Options} options @param {string} [zone] */
-export function runView(run, now, options, zone) {
+/** @param {Run} run @param {number} now @param {Options} options */
+export function runView(run, now, options) {
   const {view, partners} = run;
   if (!view) return undefined;
   const mine = own(view);
@@ -120,7 +120,7 @@ export function runView(run, now, options, zone) {
     partners?.t === undefined ? undefined : partners.t + (isPaused || mine?.status !== "running" ? 0 : passed);
   const isCovered = isOn && startsIn !== undefined && startsIn > 0 && startsIn <= longestCountdown;
   return {
-    title: title(view), terms: terms(view, options, zone), status: view.status, isOver: isOver(view),
+    title: title(view), terms: terms(view, options), status: view.status, isOver: isOver(view),
     people: [
       ...view.participants.map((/** @type {any} */ p) => ({
         user: p.user, name: nameOf(p.user, view), text: `${p.user === view.host ? "Host · " : ""}${statusText(p)}`, canRemove: canRemove(view, p),
@@ -136,7 +136,8 @@ export function runView(run, now, options, zone) {
     unfinished: unfinished(run, mine),
     countdown: isCovered ? startsIn : undefined,
     isOn: isOn && !isCovered,
-    starts: isOn && startsIn !== undefined && startsIn > longestCountdown ? `Starts at ${date(mine.startsAt, zone)}` : "",
+    starts: isOn && startsIn !== undefined && startsIn > longestCountdown ? `Starts at ${when(mine.startsAt)}` : "",
+    canRecord: ["accepted", "confirmed"].includes(mine?.status) && !isOver(view),
     needsDevice: isOn && ["confirmed", "absent"].includes(mine.status) && startsIn !== undefined && startsIn < -5,
     time: seconds === undefined ? unknown : format("duration", seconds),
     // In a larger run it is in one's own lane.
@@ -148,6 +149,7 @@ export function runView(run, now, options, zone) {
     isRunning: mine?.status === "running",
     totals: run.state ? [clock(activeSeconds(run.state, now)), run.metrics?.d === undefined ? "" : joined(format("distance", run.metrics.d, options))].filter(Boolean).join(" · ") : "",
     over: outcome(view),
+    winner: winner(view, options),
     results: results(view, options),
     splits: isOver(view) ? splits(run.workouts[mine?.session?.toLowerCase()], options) : [],
     places: isOn ? places(run) : [],

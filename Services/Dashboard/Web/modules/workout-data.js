@@ -340,6 +340,20 @@ export function bestStretch({segments}, {t, s}) {
   return {from, to: activeAt(segments, momentAt(segments, from) + s)};
 }
 
+/**
+ * Where the workout seems to have ended: the last movement, if minutes without any follow.
+ *
+ * @param {Details} details @returns {number | undefined} active seconds
+ */
+export function lastMovement({duration, distance}) {
+  if (!distance || distance.t.length < 2) return undefined;
+  const {t, v} = distance;
+  const total = v[v.length - 1];
+  // The last metres may be those of a walk to the door, or of a position that jumps.
+  const index = v.findIndex((metres) => metres >= total - 5);
+  return total > 50 && duration - t[index] >= 240 ? t[index] : undefined;
+}
+
 // MARK: Beside the page
 
 // The page also runs this module as a worker, so that a long workout does not stop it.

@@ -1,14 +1,13 @@
 // The map of a finished workout: the route draws itself once, at the pace of the workout; then it has a colour for each value.
 
 import {byID, setText, show} from "./dom.js";
+import L from "./load-leaflet.js";
 import {showKilometres} from "./kilometres.js";
 import {RouteMap} from "./map.js";
 import {units} from "./page.js";
 import {decode, lengthOf} from "./route.js";
 import {classes} from "./chart-data.js";
 import {indexAt, placeAt, valueAt} from "./workout-data.js";
-
-const L = await import("../leaflet/leaflet.js");
 
 /** @typedef {import("./workout-data.js").Details} Details */
 /** @typedef {[number, number]} Place */

@@ -223,6 +223,8 @@ export function zonesTable({zones}, limits) {
  */
 export function zoneLimits(profile, startedAt) {
   if (profile?.zones?.length === 4) return profile.zones;
+  const threshold = profile?.thresholdHeartRate;
+  if (threshold !== undefined) return [0.68, 0.83, 0.94, 1.05].map((part) => part * threshold);
   const year = startedAt === undefined ? undefined : new Date(startedAt * 1000).getUTCFullYear();
   const age =
     profile?.birthYear === undefined || year === undefined ? undefined : Math.max(0, year - profile.birthYear);

@@ -1,13 +1,14 @@
 // The page of a finished workout: its record, its details from the chunks, one cursor over charts, map and tables.
 
-import {ChunkCollector, kinds as chunkKinds, load, save} from "./chunks.js";
+import {chartKeys, chartKind} from "./chart-kinds.js";
+import {similar} from "./compare-data.js";
 import {all, announce, byID, drawLine, make, setList, setText, show, value} from "./dom.js";
 import {clock, format, joined, minutes, rowOf, timeOfDay} from "./format.js";
 import {findWorkout, history} from "./history.js";
 import {busOf, dialog, isSettled, login, ownsWorkouts, reader, serverNow, settle, units, whenSettled, whenUnitsChange} from "./page.js";
-import {newID} from "./requests.js";
 import {isOlder, sessionTopic, userTopic} from "./topics.js";
-import {bestStretch, distanceAt, lapStretches, splitStretches, valueAt} from "./workout-data.js";
+import {bestStretch, distanceAt, lapStretches, lastMovement, momentAt, splitStretches, valueAt} from "./workout-data.js";
+import {DetailsLoader} from "./workout-load.js";
 import {bestsTable, exercises, exportText, lapsTable, outsideText, roundsTable, sourceLines, splitsTable, titleOf, totals, when, zoneLimits, zonesTable} from "./workout-view.js";
 
 /** @typedef {import("./workout-data.js").Details} Details */
@@ -18,31 +19,26 @@ const [user = "", id = ""] = location.pathname.split("/").slice(2);
 const session = id.toLowerCase();
 const isOwner = user === login && ownsWorkouts;
 const bus = busOf(user);
-/** Milliseconds: after these the totals stand alone. */
-const patience = 15_000;
-const interval = 5000;
 
 if (!isOwner)
   for (const element of all("[data-own]")) element.remove();
-setText(byID("tile-attribution"), reader.tiles?.attribution ?? "");
-show(byID("tile-attribution"), reader.tiles !== undefined);
 
 /** @type {any} the record; of an old workout the overview of the history, until the bus brings it again */
 let workout;
 /** @type {any} */
 let state;
-/** @type {any} of the user, and that of the session */
+/** @type {any} of the user, and that of the session, which has its edit */
 let profile;
 /** @type {any} */
 let sessionProfile;
+/** @type {any} the entry of the history */
+let overview;
 /** @type {any[] | undefined} the history before this workout */
 let earlier;
 /** @type {Map<string, any>} by target */
 const exports = new Map();
 /** @type {Details | undefined} */
 let details;
-/** @type {"none" | "waiting" | "missing" | "failed" | "there"} */
-let detailsState = "none";
 let isMissing = false;
 let isWhole = false;
 
@@ -78,7 +74,7 @@ bus.subscribe(names.map((name) => sessionTopic(user, session, name)), {
   },
   onReady() {
     if (workout?.segments) return;
-    requestChunks();
+    loader.request();
     findPast();
   },
 });
@@ -96,7 +92,7 @@ function takeRecord(record) {
   const isFirst = !workout?.segments;
   workout = record;
   isMissing = false;
-  if (isFirst || collector?.summaries !== JSON.stringify(record.summaries)) loadDetails();
+  if (isFirst || loader.summaries !== JSON.stringify(record.summaries)) loader.load(record);
   if (isFirst) findEarlier();
   drawSoon();
 }
@@ -104,15 +100,16 @@ function takeRecord(record) {
 /** The totals of a workout whose topics the broker has no more; the owners bring the record again when asked. */
 async function findPast() {
   const found = await findWorkout(user, session).catch(() => undefined);
+  overview = found;
   if (workout) return drawSoon();
   workout = found && {splits: [], laps: [], ...found};
   isMissing = found === undefined;
-  if (found) {
-    detailsState = "waiting";
-    giveUpLater();
-  }
+  if (found) loader.wait();
   draw();
 }
+
+/** Seconds after the end in which a record is news. */
+const freshFor = 120;
 
 /** Earlier workouts, to say what is a record, as many as the history gives at ease. */
 async function findEarlier() {
@@ -121,9 +118,11 @@ async function findEarlier() {
   try {
     for await (const each of history(user, 100)) {
       found.push(each);
+      if (each.session.toLowerCase() === session) overview = each;
       if (found.length >= 1000) break;
     }
     earlier = found;
+    if (dialog("compare-dialog").open) drawOthers();
   } catch {
     // Without the history nothing is called a record.
   }
@@ -132,119 +131,18 @@ async function findEarlier() {
 
 // MARK: Details
 
-/** @type {{ chunks: ChunkCollector, summaries: string, stop: () => void } | undefined} */
-let collector;
-let requestTimer = 0;
-let patienceTimer = 0;
-
-/** Asks the owners to publish record, summaries and chunks again. */
-function requestChunks() {
-  if (isOwner) bus.publish(sessionTopic(user, session, "request"), {id: newID(), type: "chunks"}, 1);
-  else bus.publish(userTopic(user, `viewers/${login}/request`), {id: newID(), type: "chunks", session}, 1);
-  clearTimeout(requestTimer);
-  requestTimer = setTimeout(() => detailsState === "waiting" && requestChunks(), interval);
-}
-
-function giveUpLater() {
-  clearTimeout(patienceTimer);
-  patienceTimer = setTimeout(() => {
-    if (detailsState !== "waiting") return;
-    detailsState = "failed";
-    clearTimeout(requestTimer);
-    collector?.stop();
-    collector = undefined;
-    draw();
-  }, patience);
-}
-
-async function loadDetails() {
-  collector?.stop();
-  const chunks = new ChunkCollector(workout.summaries);
-  const mine = {chunks, summaries: JSON.stringify(workout.summaries), stop: () => {}};
-  collector = mine;
-  if (details === undefined) detailsState = "waiting";
-  const kept = await load(login, user, session, chunks.revision).catch(() => undefined);
-  if (collector !== mine) return;
-  if (kept) return showDetails(kept);
-  detailsState = "waiting";
-  giveUpLater();
-  let isWorking = false;
-  /** @returns {Promise<void>} */
-  const look = async () => {
-    if (isWorking || collector !== mine || !chunks.isComplete) return;
-    isWorking = true;
-    const {revision} = chunks;
-    const made = await decode(chunks.parts).catch(() => undefined);
-    isWorking = false;
-    if (collector !== mine) return;
-    // A newer summary came meanwhile.
-    if (chunks.revision !== revision) return void look();
-    mine.stop();
-    if (!made) return;
-    save(login, user, session, revision, made, serverNow()).catch(() => {});
-    showDetails(made);
-  };
-  mine.stop = bus.subscribe(chunkKinds.map((kind) => sessionTopic(user, session, `${kind}/+`)), {
-    onMessage(topic, message) {
-      const kind = /** @type {import("./chunks.js").Kind} */ (topic.split("/")[5]);
-      if (message) chunks.take(kind, message);
-      look();
-    },
-    // A request before the broker knows who wants the answer would bring it to nobody.
-    onReady: () => collector === mine && requestChunks(),
-  },
-    1, false);
-  const stopSummaries =
-    bus.subscribe(["summary/metrics", "summary/route"].map((name) => sessionTopic(user, session, name)), {
-      onMessage(topic, message) {
-        if (message) chunks.expect(topic.endsWith("/route") ? "track" : "series", message);
-        look();
-      }
-    });
-  const stopChunks = mine.stop;
-  mine.stop = () => {
-    stopChunks();
-    stopSummaries();
-  };
-  look();
-}
-
-/** @param {Record<string, any[]>} parts @returns {Promise<Details>} */
-function decode(parts) {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL("./workout-data.js", import.meta.url), {type: "module"});
-    worker.onmessage = ({data}) => {
-      resolve(data);
-      worker.terminate();
-    };
-    worker.onerror = (error) => {
-      reject(error);
-      worker.terminate();
-    };
-    worker.postMessage({
-      parts,
-      workout: {segments: workout.segments, activeDuration: workout.activeDuration, distance: workout.distance}
-    });
-  });
-}
-
-/** @param {Details} made */
-function showDetails(made) {
-  clearTimeout(requestTimer);
-  clearTimeout(patienceTimer);
-  details = made;
-  detailsState = Object.keys(made.lines).length > 0 ? "there" : "missing";
+const loader = new DetailsLoader(user, session, () => {
+  details = loader.details;
   draw();
-}
+});
 
 byID("try-again").addEventListener("click", () => {
-  detailsState = "waiting";
-  draw();
-  if (workout?.segments) loadDetails();
+  if (workout?.segments) loader.load(workout);
   else {
-    requestChunks();
-    giveUpLater();
+    loader.request();
+    loader.wait();
   }
+  draw();
 });
 
 // MARK: Drawing
@@ -299,7 +197,7 @@ function drawMissing() {
   setText(byID("name"), heading);
   setText(byID("date"), text);
   document.title = heading;
-  for (const name of ["top", "body"]) show(document.getElementById(name), false);
+  for (const name of ["edit", "top", "body"]) show(document.getElementById(name), false);
   const hasLive = state !== undefined && !["deleted", "completed"].includes(state.status);
   setList(byID("notices"), hasLive ? ["live"] : [],
     () => make("li", {}, make("a", {className: "button", href: `/live/${user}/${session}`}, "Show it live")));
@@ -316,12 +214,19 @@ function drawHead() {
   ];
   setText(byID("date"), parts.filter(Boolean).join(" · "));
   document.title = titleOf(workout, units());
+  const {edit = {}} = sessionProfile ?? {};
+  const {note = overview?.note, exertion = overview?.exertion} = edit;
   if (isOwner) {
+    setText(byID("note"), [exertion ? `Exertion ${exertion} of 10.` : "", note ?? ""].filter(Boolean).join("\n"));
+    show(byID("note-part"), Boolean(note || exertion));
+    show(byID("edit"), Boolean(workout.segments) && !incomplete);
     show(byID("end-part"), true);
   }
+  show(byID("compare"), workout.segments !== undefined);
   /** @type {string[]} */
   const notices = [];
   if (incomplete) notices.push("Incomplete: still waiting for devices. The totals will grow when the rest arrives.");
+  if (workout.edited) notices.push("Edited: trimmed, or of another activity or place than recorded.");
   setList(byID("notices"), notices, (text) => make("li", {className: "notice"}, make("span", {}, text)));
 }
 
@@ -438,6 +343,8 @@ function drawTables() {
 
   const bests = bestsTable(workout, earlier, units());
   const count = bests.filter(({isRecord}) => isRecord).length;
+  // News only right after the workout.
+  byID("bests").classList.toggle("fresh", details !== undefined && serverNow() - workout.endedAt < freshFor);
   title("bests", count > 0 ? "Records made today" : "Best efforts", bests.length > 0);
   setList(byID("bests"),
     [...bests]
@@ -468,19 +375,26 @@ function drawSources() {
 /** @type {Map<string, string>} */
 const retried = new Map();
 
+/** @type {Record<string, string>} */
+const targetWords = {
+  folder: "Files on the server",
+  healthkit: "Apple Health"
+};
+
 function drawExports() {
   if (!isOwner) return;
   show(byID("exports-part"), exports.size > 0);
   const rows = [...exports].sort(([a], [b]) => (a < b ? -1 : 1)).map(([target, status]) => ({
     target,
+    name: targetWords[target] ?? target,
     answer: retried.get(target) ?? "",
-    ...exportText(status, (time) => timeOfDay(time, workout.timeZone).slice(0, 5))
+    ...exportText(status, (time) => timeOfDay(time, {zone: workout.timeZone, hasSeconds: false}))
   }));
-  setList(byID("exports"), rows, ({target, text, canRetry, answer}) => {
-    const line = make("li", {}, make("span", {className: "export-name"}, target), make("span", {}, answer || text));
+  setList(byID("exports"), rows, ({target, name, text, canRetry, answer}) => {
+    const line = make("li", {}, make("span", {className: "export-name"}, name), make("span", {}, answer || text));
     if (!canRetry || answer) return line;
     const button = make("button", {type: "button"}, "Try again");
-    button.setAttribute("aria-label", `Export to ${target}: try again`);
+    button.setAttribute("aria-label", `${name}: try again`);
     button.addEventListener("click", () => exportAgain(target));
     line.append(button);
     return line;
@@ -531,7 +445,7 @@ function drawMap() {
     hasPolyline = true;
     mapPart.showRecord(workout.polyline);
     // The pace of the replay is that of the details: they mostly come at once.
-    if (detailsState !== "waiting") mapPart.draw();
+    if (loader.state !== "waiting") mapPart.draw();
     else setTimeout(() => mapPart && !mapDetails && mapPart.draw(), 1500);
   }
 }
@@ -568,86 +482,8 @@ let shownCharts = "";
 /** @type {import("./chart-data.js").Mode} */
 let mode = "time";
 
-/** @param {string} key @returns {import("./chart.js").Kind} */
-function kindOf(key) {
-  const options = {units: units(), activity: workout.activity};
-  const isPaced = rowOf(options).figure === "pace" || rowOf(options).swims;
-  /** @param {string} quantity */
-  const text = (quantity) => (/** @type {number} */ value) => joined(format(quantity, value, options));
-  /** @param {number} unit */
-  const whole = (unit) => (/** @type {number} */ value) => String(Math.round(value / unit * 10) / 10);
-  switch (key) {
-    case "heartRate":
-      return {
-        key,
-        label: "Heart rate",
-        unit: "bpm",
-        color: "heart",
-        format: text("heartRate"),
-        mark: whole(1),
-        least: 20,
-        bands: limits()
-      };
-    case "speed": {
-      if (isPaced) {
-        const length = rowOf(options).swims ? (units() === "imperial" ? 91.44 : 100)
-          : units() === "imperial"          ? 1609.344
-                                            : 1000;
-        return {
-          key,
-          label: "Pace",
-          unit: format("pace", 300, options).unit,
-          color: "route",
-          format: (value) => text("pace")(value > 0.2 ? 1000 / value : NaN),
-          mark: minutes,
-          isReversed: true,
-          least: 20,
-          widths: [5, 10, 15, 30, 60, 120, 300, 600],
-          value: (speed) => Math.min(length / Math.max(speed, 1e-3), 3 * 3600)
-        };
-      }
-      const unit = units() === "imperial" ? 0.44704 : 1 / 3.6;
-      return {
-        key,
-        label: "Speed",
-        unit: format("speed", 3, options).unit,
-        color: "route",
-        format: text("speed"),
-        mark: whole(1),
-        least: 4,
-        value: (speed) => speed / unit
-      };
-    }
-    case "elevation": {
-      const unit = units() === "imperial" ? 0.3048 : 1;
-      return {
-        key,
-        label: "Elevation",
-        unit: format("height", 3, options).unit,
-        color: "elevation",
-        format: text("height"),
-        mark: whole(1),
-        least: 20,
-        value: (metres) => metres / unit,
-        isFilled: true
-      };
-    }
-    case "power":
-      return {key, label: "Power", unit: "W", color: "power", format: text("power"), mark: whole(1), least: 50};
-    default:
-      return {
-        key,
-        label: "Cadence",
-        unit: format("cadence", 3, options).unit,
-        color: "cadence",
-        format: text("cadence"),
-        mark: whole(1),
-        least: 20
-      };
-  }
-}
-
-const chartKeys = ["heartRate", "speed", "elevation", "power", "cadence"];
+/** @param {string} key */
+const kindOf = (key) => chartKind(key, {units: units(), activity: workout.activity}, limits());
 
 /** The charts that a record promises, before the details are there. */
 function expected() {
@@ -666,15 +502,15 @@ function drawCharts() {
   const keys = details ? chartKeys.filter((key) => details?.lines[key]) : expected();
   const isThere = details !== undefined;
   const hasCharts = keys.length > 0;
-  show(part, hasCharts || detailsState === "failed" || detailsState === "waiting");
-  const text = detailsState === "failed"     ? "Details are not available now."
-    : detailsState === "waiting" && !isThere ? "Loading details…"
+  show(part, hasCharts || loader.state === "failed" || loader.state === "waiting");
+  const text = loader.state === "failed"     ? "Details are not available now."
+    : loader.state === "waiting" && !isThere ? "Loading details…"
                                              : "";
   setText(status.firstElementChild, text);
-  show(byID("try-again"), detailsState === "failed");
+  show(byID("try-again"), loader.state === "failed");
   show(status, text !== "");
   for (const element of all(".charts-head, #readout, #charts", part))
-    show(element, hasCharts && detailsState !== "failed");
+    show(element, hasCharts && loader.state !== "failed");
   // Room for what comes, so that it moves nothing.
   box.style.minHeight = `${keys.length * chartHeight + 26}px`;
   part.classList.toggle("waiting", !isThere);
@@ -800,7 +636,33 @@ function step(t) {
   moveCursor(at);
 }
 
-// MARK: Delete
+// MARK: Compare
+
+/** Workouts that are offered. */
+const otherLimit = 30;
+
+function drawOthers() {
+  const others = earlier && similar(workout, earlier).slice(0, otherLimit);
+  const title = (rowOf({activity: workout.activity}).title ?? "").toLowerCase();
+  setText(byID("compare-none"),
+    others === undefined    ? "Looking through the history…"
+      : others.length === 0 ? `The history has no other ${title} workout.`
+                            : "");
+  setList(byID("others"), others ?? [], (other) => {
+    const {hero, seconds} = totals(other, units());
+    const figures = [hero, ...seconds].map(({text}) => joined(text)).join(" · ");
+    return make("li", {},
+      make("a", {className: "button", href: `/compare?a=${user}/${session}&b=${user}/${other.session.toLowerCase()}`},
+        make("strong", {}, other.name), make("span", {}, figures),
+        make("small", {}, when(other.startedAt ?? other.endedAt, other.timeZone))));
+  });
+}
+byID("compare").addEventListener("click", () => {
+  drawOthers();
+  dialog("compare-dialog").showModal();
+});
+
+// MARK: Delete and edit
 
 /** @type {(text: string, isRefused?: boolean) => void} */
 const say = (text, isRefused = false) => drawLine(byID("press"), text, isRefused, () => say(""));
@@ -820,6 +682,25 @@ if (isOwner) {
     } catch (error) {
       say(/** @type {Error} */ (error).message, true);
     }
+  });
+  byID("edit").addEventListener("click", async () => {
+    const {openEdit, sendEdit} = await import("./workout-edit.js");
+    const last = details && lastMovement(details);
+    openEdit({
+      workout,
+      profile: sessionProfile,
+      lastMovement: last === undefined ? undefined : momentAt(workout.segments, last),
+      async onSent(fields) {
+        say("Saving…");
+        try {
+          await sendEdit(session, fields);
+          say("");
+          announce("Saved");
+        } catch (error) {
+          say(/** @type {Error} */ (error).message, true);
+        }
+      }
+    });
   });
 }
 

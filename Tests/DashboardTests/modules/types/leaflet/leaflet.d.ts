@@ -7,6 +7,7 @@ interface Map {
   options: { zoomSnap: number };
   on(types: string, listener: (event: any) => void): this;
   panTo(place: Place): this;
+  setView(place: Place, zoom: number): this;
   fitBounds(bounds: Bounds, options: object): this;
   getZoom(): number;
   getSize(): Size;
