@@ -74,7 +74,8 @@ extension SeededRandom {
     }
 
     private mutating func cursor() -> ChangeCursor {
-        Bool.random(using: &self) ? ChangeCursor(revision()) : ChangeCursor(revision(), since: revision(), latest: revision())
+        Bool.random(using: &self)
+            ? ChangeCursor(revision()) : ChangeCursor(revision(), since: revision(), latest: revision())
     }
 
     mutating func viewerRequests() -> [ViewerRequest] {
