@@ -11,7 +11,10 @@ extension ExporterLoop {
     /// Begins due exports, takes complete ones from the collector and requests overdue chunks.
     mutating func work(_ now: Moment) async {
         if isConnected, outbox.isWriting { await begin(now) }
-        for key in collector.complete { collect(key) }
+        for key in collector.complete { collect(key, now) }
+        let steps = files.steps(isCollecting: { [collecting] in collecting[$0] != nil }, now)
+        perform(steps, now)
+        await collectFiles(of: steps.compactMap { if case .collect(let key) = $0 { key } else { nil } }, now)
         let overdue = collector.advance(to: now)
         for key in overdue.requests {
             let request = SessionRequest(id: CommandID(UUID()), client: context.client, action: .chunks)
@@ -37,7 +40,15 @@ extension ExporterLoop {
         guard !begun.works.isEmpty else { return }
         outbox.add(begun.actions)
         await flush(now)
-        let works = begun.works.filter { outbox.owns($0.key.session.shard) }
+        await collect(begun.works, now)
+    }
+
+    /// Begins to collect workouts, unless another process owns them by now.
+    ///
+    /// - Parameter grace: see ``ChunkCollector/want(_:summaries:grace:now:)``.
+    private mutating func collect(_ works: [ExportWork], grace: Double? = nil, _ now: Moment) async {
+        let works = works.filter { outbox.owns($0.key.session.shard) }
+        guard !works.isEmpty else { return }
         let records: [StoreRecord]
         do throws(StoreError) {
             let keys = works.map { StoreKey(shard: $0.key.session.shard, key: "\($0.key)") }
@@ -53,13 +64,13 @@ extension ExporterLoop {
                 end(work, quota.refuse(work.key), now)
                 continue
             }
-            let bytes = records.first { $0.key == "\(work.key)" }?.value ?? []
+            let bytes = machine.payloads[work.key] ?? records.first { $0.key == "\(work.key)" }?.value ?? []
             do throws(PayloadError) {
                 var workout = try JSONCoding.decode(WorkoutRecord.self, from: bytes)
                 let notes = machine.entries[work.key]?.record.notes
                 (workout.note, workout.exertion) = (notes?.note, notes?.exertion)
                 collecting[work.key] = (work, workout)
-                collector.want(work.key, summaries: work.summaries, now: now)
+                collector.want(work.key, summaries: work.summaries, grace: grace, now: now)
             } catch {
                 context.logger.error("corrupt record ignored", metadata: [LogKey.record: "workouts/\(work.key)"])
                 end(work, .refused("the stored workout is corrupt"), now)
@@ -67,15 +78,15 @@ extension ExporterLoop {
         }
     }
 
-    private mutating func collect(_ key: SessionKey) {
+    private mutating func collect(_ key: SessionKey, _ now: Moment) {
         guard let (series, track) = collector.take(key), let (work, workout) = collecting.removeValue(forKey: key),
             let epoch = outbox.epochs[key.session.shard]
         else { return }
         let fence = DeliveryFence(key.session, epoch, store)
-        jobs.append(
-            .deliver(
-                CollectedWork(
-                    work: work, workout: workout, series: series, track: track, fence: fence, quota: quota)))
+        let collected = CollectedWork(
+            work: work, workout: workout, series: series, track: track, fence: fence, quota: quota)
+        if !work.destinations.isEmpty { jobs.append(.deliver(collected)) }
+        if files.wants(key) { files.keep(collected, now) }
     }
 
     private mutating func fail(_ key: SessionKey, _ reason: String, _ now: Moment) {
@@ -86,6 +97,56 @@ extension ExporterLoop {
     private mutating func end(_ work: ExportWork, _ delivery: Delivery, _ now: Moment) {
         for destination in work.destinations {
             take(DeliveryOutcome(key: work.key, destination, delivery: delivery), now)
+        }
+        guard files.wants(work.key) else { return }
+        switch delivery {
+        case .delivered: break
+        case .refused(let reason), .failed(let reason, _): perform(files.fail(work.key, .fileFailed(reason)), now)
+        }
+    }
+
+    // MARK: Files
+
+    /// Begins to collect workouts whose files somebody asks for.
+    private mutating func collectFiles(of keys: [SessionKey], _ now: Moment) async {
+        guard !keys.isEmpty else { return }
+        do {
+            // A workout at rest may have left memory since the request.
+            try await load(keys, now)
+        } catch {
+            context.logger.error("exports unreadable", metadata: [LogKey.error: "\(error)"])
+            for key in keys { perform(files.fail(key, .fileFailed("cannot read the stored workout")), now) }
+            return
+        }
+        var works: [ExportWork] = []
+        for key in keys {
+            guard let known = machine.entries[key]?.record.workout else {
+                perform(files.remove(key), now)
+                continue
+            }
+            works.append(
+                ExportWork(key: key, workout: known.revision, summaries: known.summaries, destinations: []))
+        }
+        // The owners have published its chunks long ago.
+        await collect(works, grace: 0, now)
+    }
+
+    /// Performs steps for readers of files, besides ``FileRequests/Step/collect(_:)``.
+    mutating func perform(_ steps: [FileRequests.Step], _ now: Moment) {
+        for step in steps {
+            switch step {
+            case .collect: break
+            case .write(let name, let collected): jobs.append(.write(name, collected))
+            case .answer(let reader, let file): send(file.replies(to: reader, now), to: reader, of: file.name.key)
+            case .refuse(let key, let reader, let refusal):
+                send([Reply(id: reader.id, revision: nil, now: now.wallClock, error: refusal)], to: reader, of: key)
+            }
+        }
+    }
+
+    private mutating func send(_ replies: [Reply], to reader: FileRequests.Reader, of key: SessionKey) {
+        for message in replies.flatMap({ $0.messages(to: key.user, reader.client) }) {
+            outbox.send(message, of: key.session.shard)
         }
     }
 

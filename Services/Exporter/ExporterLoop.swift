@@ -1,5 +1,6 @@
 import Bus
 import Client
+import Formats
 import Logging
 import MQTT
 import ServiceKit
@@ -17,6 +18,7 @@ struct ExporterLoop {
     var outbox: Outbox<ExporterMachine>
     /// Begun exports with their workouts, until their chunks are complete.
     var collecting: [SessionKey: (work: ExportWork, workout: WorkoutRecord)] = [:]
+    var files = FileRequests()
     /// Deliveries and removals that the service performs beside the loop.
     var jobs: [TargetJob] = []
     /// An export begins only with a connection, because it may have to request chunks.
@@ -40,10 +42,15 @@ struct ExporterLoop {
         metrics = ExporterMetrics(context.metrics)
     }
 
-    /// - Parameter outcomes: the outcomes of deliveries since the last event.
-    mutating func handle(_ event: ServiceEvent, outcomes: [DeliveryOutcome] = []) async throws {
+    /// - Parameters:
+    ///   - outcomes: the outcomes of deliveries since the last event.
+    ///   - written: the files that were written since.
+    mutating func handle(
+        _ event: ServiceEvent, outcomes: [DeliveryOutcome] = [], files written: [WrittenFile] = []
+    ) async throws {
         let now = context.clock.moment
         for outcome in outcomes { take(outcome, now) }
+        for file in written { files.take(file) }
         var batch: MQTTBatch?
         switch event {
         case .ownership(let change):
@@ -95,6 +102,7 @@ struct ExporterLoop {
         guard !shards.isEmpty else { return }
         quota.drop(shards)
         collector.drop { shards.contains($0.session.shard) }
+        files.drop { shards.contains($0.session.shard) }
         collecting = collecting.filter { !shards.contains($0.key.session.shard) }
         jobs.removeAll { $0.isDelivery(in: shards) }
     }
@@ -171,6 +179,7 @@ struct ExporterLoop {
             collector.remove(key)
             collecting[key] = nil
             outbox.add(machine.delete(key))
+            perform(files.remove(key), now)
         case .profile where Self.hasEdit(message):
             let profile = try SessionProfile(message.payload)
             outbox.add(machine.receiveNotes(ExportRecord.Notes(profile), of: key))
@@ -192,13 +201,35 @@ struct ExporterLoop {
             outbox.add(machine.receiveResult(result, of: key, target: target, now: now))
         case .request:
             let request = try JSONCoding.decode(SessionRequest.self, from: message.payload)
-            outbox.add(machine.answerRequest(request, of: key, targets: targets, now: now))
+            if case .file(let format, let from) = request.action {
+                receiveFileRequest(request, format, from: from, of: key, now)
+            } else {
+                outbox.add(machine.answerRequest(request, of: key, targets: targets, now: now))
+            }
         default: break
         }
     }
 
     /// Whether a copy of the profile has an edit; most have none.
     static func hasEdit(_ message: MQTTMessage) -> Bool { message.payload.contains(#""edit":"#.utf8) }
+
+    private mutating func receiveFileRequest(
+        _ request: SessionRequest, _ format: String, from: Int, of key: SessionKey, _ now: Moment
+    ) {
+        guard let client = request.client else { return }
+        let reader = FileRequests.Reader(id: request.id, client: client, from: from)
+        do throws(Refusal) {
+            guard let workout = machine.entries[key]?.record.workout else { throw .noFile }
+            guard let format = ExportFormat(rawValue: format) else {
+                let formats = ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .invalidCommand("format: unknown '\(format.prefix(40))'; available: \(formats)")
+            }
+            try files.ask(FileRequests.Name(key: key, format: format), reader, revision: workout.revision, now)
+        } catch {
+            if error.retryAfter != nil { context.limits.reached("file_requests", by: key.user, at: now) }
+            perform([.refuse(key, reader, error)], now)
+        }
+    }
 
     private mutating func receiveSummary(
         _ message: MQTTMessage, _ kind: ChunkKind, of key: SessionKey

@@ -28,12 +28,13 @@ struct ExporterService: Service {
                 context: context, targets: targets, store: store, folder: configuration.temporaryFolder,
                 bytesPerDay: configuration.bytesPerDay)
             let outcomes = Inbox<DeliveryOutcome>()
+            let files = Inbox<WrittenFile>()
             var underway: [SessionKey: AsyncStream<Void>.Continuation] = [:]
             try await withThrowingDiscardingTaskGroup { deliveries in
                 defer { deliveries.cancelAll() }
                 deliveries.addTask { await targets.expire(configuration.retention, context) }
                 try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
-                    try await loop.handle(event, outcomes: outcomes.take())
+                    try await loop.handle(event, outcomes: outcomes.take(), files: files.take())
                     // Ends the streams of finished deliveries, and cancels those of deleted sessions.
                     for (key, cancellation) in underway where !loop.machine.working.contains(key) {
                         cancellation.finish()
@@ -45,6 +46,9 @@ struct ExporterService: Service {
                             let (canceled, cancellation) = AsyncStream.makeStream(of: Void.self)
                             underway[collected.work.key] = cancellation
                             deliveries.addTask { await targets.deliver(collected, until: canceled, outcomes.add) }
+                        case .write(let name, let collected):
+                            let folder = configuration.temporaryFolder
+                            deliveries.addTask { files.add(await .write(name, collected, folder: folder)) }
                         case .remove(let keys):
                             deliveries.addTask { await targets.remove(keys, context.logger) }
                         case .removeLeftovers(let epochs):

@@ -48,11 +48,13 @@ struct LoopRun {
 
     /// Passes an event to the loop, performs its removals and returns the sent messages.
     @discardableResult
-    mutating func handle(_ event: ServiceEvent, outcomes: [DeliveryOutcome] = []) async throws -> [MQTTMessage] {
-        try await loop.handle(event, outcomes: outcomes)
+    mutating func handle(
+        _ event: ServiceEvent, outcomes: [DeliveryOutcome] = [], files: [WrittenFile] = []
+    ) async throws -> [MQTTMessage] {
+        try await loop.handle(event, outcomes: outcomes, files: files)
         for job in loop.takeJobs() {
             switch job {
-            case .deliver: loop.jobs.append(job)
+            case .deliver, .write: loop.jobs.append(job)
             case .remove(let keys): await loop.targets.remove(keys, log.logger)
             case .removeLeftovers(let epochs): await loop.targets.removeLeftovers(epochs, log.logger)
             }

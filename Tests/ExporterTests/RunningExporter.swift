@@ -1,4 +1,5 @@
 import Bus
+import Formats
 import Foundation
 import MQTT
 import ServiceKit
@@ -18,7 +19,8 @@ extension RunningExporter {
         log: LogRecorder = LogRecorder(), shards: ShardSelection = .all, uploadTimeout: Duration = hangLimit,
         ending: Ending = .drain, _ body: (RunningExporter) async throws -> Void
     ) async throws {
-        let configuration = ExportConfiguration(folder: exports ?? folder.file("exports"), upload: upload)
+        let configuration = ExportConfiguration(
+            folder: exports ?? folder.file("exports"), formats: ExportFormat.allCases, upload: upload)
         try await run(
             "exporter", in: folder, storing: ("exporter.sqlite", ExportRecord.schema), clearing: .export(.folder),
             broker: broker, clock: clock, log: log, shards: shards, ending: ending,

@@ -47,7 +47,9 @@ final class Installation {
             "--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url",
             "sqlite:\(stores)/\(service.rawValue).sqlite",
         ]
-        if service == .exporter { settings += ["--export-folder", exports] + exportSettings }
+        if service == .exporter {
+            settings += ["--export-folder", exports, "--export-formats", "fit,tcx,gpx,csv,json"] + exportSettings
+        }
         processes[service] = try Self.run(service.rawValue, settings, log: log(service))
     }
 

@@ -31,6 +31,9 @@ struct CollectedWork: Sendable {
     let fence: DeliveryFence
     let quota: ExportQuota
 
+    /// The bytes of the chunks.
+    var size: Int { series.size + track.size }
+
     /// The input of the formats. It reads all rows, which takes seconds for millions.
     func exported() throws -> ExportedWorkout {
         try ExportedWorkout(workout: workout, series: try series.series(), track: try track.track())
@@ -41,6 +44,8 @@ struct CollectedWork: Sendable {
 enum TargetJob: Sendable {
     /// Delivers a workout and reports its outcomes.
     case deliver(CollectedWork)
+    /// Writes a file that somebody asked for, and reports it.
+    case write(FileRequests.Name, CollectedWork)
     /// Removes deleted sessions from every target.
     case remove(Set<SessionKey>)
     /// Removes incomplete files of earlier owners.

@@ -33,7 +33,9 @@ private struct ExportValues {
     }
 
     func formats() throws(SettingError) -> [ExportFormat] {
-        guard let list = settings.text(.exportFormats, options.formats) else { return ExportFormat.allCases }
+        guard let list = settings.text(.exportFormats, options.formats) else {
+            return ExportConfiguration.standardFormats
+        }
         var wanted: Set<ExportFormat> = []
         for name in list.split(separator: ",", omittingEmptySubsequences: false) {
             wanted.insert(try format(.exportFormats, String(name)))

@@ -6,12 +6,14 @@ import ServiceKit
 /// The settings of the export targets.
 ///
 /// - `folder` (`EXPORT_FOLDER`): the export folder; `./data/exports` by default.
-/// - `formats` (`EXPORT_FORMATS`): the formats of its files; all by default.
+/// - `formats` (`EXPORT_FORMATS`): the formats of its files; FIT by default.
 /// - `retention` (`EXPORT_RETENTION`): the days after which its files are removed; never by default.
 /// - `bytesPerDay` (`EXPORT_BYTES_PER_DAY`): the bytes of files and uploads of an account in a day; 50 GB by default.
 /// - `upload` (`UPLOAD_URL`, `UPLOAD_FORMAT`, `UPLOAD_CREDENTIALS`): the HTTP upload; none by default.
 struct ExportConfiguration: Equatable, Sendable {
     static let standardFolder = "./data/exports"
+    /// The format that keeps the most. Clients get the others on request.
+    static let standardFormats = [ExportFormat.fit]
     /// Enough for 40 million items in all formats.
     static let standardBytesPerDay = 50_000_000_000
 
@@ -28,7 +30,7 @@ struct ExportConfiguration: Equatable, Sendable {
     /// `nil` for no files.
     var folder: String? = standardFolder
     /// In the order of `ExportFormat`, each once.
-    var formats = ExportFormat.allCases
+    var formats = standardFormats
     /// `nil` for ever.
     var retention: Int?
     var bytesPerDay = standardBytesPerDay
@@ -73,7 +75,8 @@ extension Setting {
         accepted: "a path, created if missing, or none", standard: ExportConfiguration.standardFolder)
     static let exportFormats = Setting(
         flag: "export-formats", explanation: "The formats of the files",
-        accepted: "a list of \(ExportFormat.names)", standard: ExportFormat.names)
+        accepted: "a list of \(ExportFormat.names)",
+        standard: ExportConfiguration.standardFormats.map(\.rawValue).joined(separator: ","))
     static let exportRetention = Setting(
         flag: "export-retention", explanation: "How long exported files are kept",
         accepted: "forever, or 2 to 36500 days", standard: "forever")

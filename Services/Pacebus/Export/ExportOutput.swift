@@ -35,45 +35,40 @@ struct ExportOutput: Sendable {
     /// Replaced in tests.
     var standardOutput = FileHandle.standardOutput
 
-    /// Throws early what ``write(_:of:_:)`` would throw.
+    /// Throws early what ``write(_:named:)`` would throw.
     func check() throws(Failure) {
         if case .file(let path) = place { _ = try check(path) }
     }
 
-    /// - Parameter fill: writes the content.
-    /// - Returns: the file's path, `nil` for standard output, and its size in bytes.
-    /// - Throws: ``Failure``, `DurableFolder.Problem` or what `fill` throws; the file is unchanged then.
-    func write(
-        _ format: ExportFormat, of workout: WorkoutRecord, _ fill: (OpenFile) throws -> Void
-    ) throws -> (path: String?, count: Int) {
+    /// Writes a copy of a file.
+    ///
+    /// - Parameter name: the name in a folder.
+    /// - Returns: the copy's path, `nil` for standard output, and its size in bytes.
+    /// - Throws: ``Failure`` or `DurableFolder.Problem`; the destination is unchanged then.
+    func write(_ content: OpenFile, named name: String) throws -> (path: String?, count: Int) {
         switch place {
         case .standardOutput:
-            // Nothing is written of a workout that cannot be read to its end.
-            let file = try OpenFile.temporary(in: FileManager.default.temporaryDirectory.path)
-            try fill(file)
-            try file.forEachPiece { piece in
+            try content.forEachPiece { piece in
                 do {
                     try standardOutput.write(contentsOf: Data(piece))
                 } catch {
                     throw Failure.standardOutput
                 }
             }
-            return (nil, file.count)
-        case .file(let path): return (path, try write(to: path, fill))
+            return (nil, content.count)
+        case .file(let path): return (path, try write(content, to: path))
         case .folder(let folder):
-            let path = "\(folder)/\(ExportFile(workout, format).name)"
-            return (path, try write(to: path, fill))
+            let path = "\(folder)/\(name)"
+            return (path, try write(content, to: path))
         }
     }
 
-    private func write(to path: String, _ fill: (OpenFile) throws -> Void) throws -> Int {
+    private func write(_ content: OpenFile, to path: String) throws -> Int {
         let mode = try check(path)
         let url = URL(filePath: path).resolvingSymlinksInPath()
         let folder = DurableFolder(path: url.deletingLastPathComponent().path)
-        var count = 0
         let hidden = try folder.writeHidden("export", mode: mode ?? 0o666, isExact: mode != nil) { file in
-            try fill(file)
-            count = file.count
+            try content.forEachPiece { piece in try file.append(piece) }
         }
         do {
             try folder.rename(hidden, to: url.lastPathComponent)
@@ -82,7 +77,7 @@ struct ExportOutput: Sendable {
             throw error
         }
         try folder.sync()
-        return count
+        return content.count
     }
 
     /// - Returns: the permissions of an existing file.

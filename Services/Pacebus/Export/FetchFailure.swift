@@ -1,29 +1,32 @@
 import Bus
-import Client
+import ServiceKit
 import Workouts
 
-/// Why a workout cannot be fetched, and what to do.
+/// Why a workout's file cannot be fetched, and what to do.
 enum FetchFailure: Error, Equatable, CustomStringConvertible {
     case noConnection
-    /// No message of the session arrived.
+    case noAnswer
+    /// The exporter does not know the workout.
     case noWorkout(SessionKey)
     case unfinished(SessionKey, SessionStatus)
     case canceled(SessionKey, reason: String)
     case deleted(SessionKey)
-    /// The session has ended and no workout arrived.
-    case notSaved(SessionKey)
-    /// Chunks of a kind are missing; `total` is known if the summary arrived.
-    case missing(ChunkKind, count: Int, total: Int?)
-    /// All chunks arrived, with revisions that do not match.
+    case refused(SessionKey, Refusal)
+    /// The workout changed again and again.
     case unsettled
+    /// The file does not fit the disk.
+    case notStored(String)
     case invalidMessage(topic: String, String)
 
     var description: String {
-        switch self {
+        let wait = Int(FileFetch.timeout)
+        return switch self {
         case .noConnection:
-            "no connection to the broker within \(Int(WorkoutFetch.timeout)) s; check --mqtt-url and that the broker runs"
+            "no connection to the broker within \(wait) s; check --mqtt-url and that the broker runs"
+        case .noAnswer: "no answer from the exporter within \(wait) s; check that it runs"
         case .noWorkout(let key):
-            "\(key.user) has no workout \(key.session), or session-engine does not run, or this account may not read it"
+            "\(key.user) has no finished workout \(key.session), or the exporter has not seen it; check the session with "
+                + "pacebus history --user \(key.user)"
         case .unfinished(let key, let status):
             "session \(key.session) is \(status.rawValue); end it first: pacebus end --user \(key.user) "
                 + "--session \(key.session)"
@@ -31,17 +34,10 @@ enum FetchFailure: Error, Equatable, CustomStringConvertible {
             "session \(key.session) was canceled (\(reason)); to save its workout: pacebus recover --user \(key.user) "
                 + "--session \(key.session)"
         case .deleted(let key): "session \(key.session) was deleted"
-        case .notSaved(let key): "no workout of session \(key.session) arrived; check that session-engine runs"
-        case .missing(let kind, let count, let total):
-            "\(total.map { "only \(count) of \($0) chunks" } ?? "no summary") of the workout's \(kind) arrived; check that "
-                + "\(kind.owner) runs"
-        case .unsettled: "the workout's chunks keep changing; try again later"
+        case .refused(_, let refusal): refusal.message
+        case .unsettled: "the workout keeps changing; try again later"
+        case .notStored(let problem): problem
         case .invalidMessage(let topic, let why): "invalid message on \(topic): \(why)"
         }
     }
-}
-
-extension ChunkKind {
-    /// The service that publishes it.
-    fileprivate var owner: String { self == .series ? "metrics-aggregator" : "route-builder" }
 }

@@ -22,6 +22,8 @@ package struct Reply: Codable, Hashable, Sendable {
     package var more: Bool?
     /// Set if the cursor is none of this history: the changes begin at the start, and the reader drops its copy.
     package var reset: Bool?
+    /// A part of the requested file.
+    package var file: FilePart?
     /// The requested page of virtual runs, newest first.
     package var runs: [RunOverview]?
     /// The routes that participants of a virtual run share.

@@ -10,6 +10,8 @@ package struct SessionRequest: Equatable, Sendable {
         /// Repeats the export of a workout to one target or to all, including completed ones. The answer goes to
         /// `replies`.
         case export(Target?)
+        /// Sends a finished workout as a file, in parts from a number on. The answers are ``FilePart``s on `replies`.
+        case file(format: String, from: Int)
     }
 
     package var id: CommandID
@@ -26,7 +28,7 @@ package struct SessionRequest: Equatable, Sendable {
 
 extension SessionRequest: Codable {
     private enum Key: String, CodingKey {
-        case id, client, type, of, target
+        case id, client, type, of, target, format, from
     }
 
     package init(from decoder: any Decoder) throws {
@@ -38,6 +40,13 @@ extension SessionRequest: Codable {
             let kind = try container.decodeIfPresent(String.self, forKey: .of)
             action = kind == ChunkKind.track.rawValue ? .track : .chunks
         case "export": action = .export(try container.decodeIfPresent(Target.self, forKey: .target))
+        case "file":
+            let from = try container.decodeIfPresent(Int.self, forKey: .from) ?? 0
+            guard SeenRevision.range.contains(Int64(from)) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .from, in: container, debugDescription: "the number of a part, from 0")
+            }
+            action = .file(format: try container.decode(String.self, forKey: .format), from: from)
         case let type:
             throw DecodingError.dataCorruptedError(
                 forKey: .type, in: container, debugDescription: "unknown request \"\(type.prefix(40))\"")
@@ -56,6 +65,10 @@ extension SessionRequest: Codable {
         case .export(let target):
             try container.encode("export", forKey: .type)
             try container.encodeIfPresent(target, forKey: .target)
+        case .file(let format, let from):
+            try container.encode("file", forKey: .type)
+            try container.encode(format, forKey: .format)
+            try container.encode(from, forKey: .from)
         }
     }
 }

@@ -157,11 +157,15 @@ package struct ChunkCollector: Sendable {
 
     /// Starts to collect the chunks of a workout.
     ///
-    /// - Parameter summaries: the workout's `summaries`, by name: `metrics`, `route`.
-    package mutating func want(_ key: SessionKey, summaries: [String: Int64], now: Moment) {
+    /// - Parameters:
+    ///   - summaries: the workout's `summaries`, by name: `metrics`, `route`.
+    ///   - grace: the time to the first request, in seconds, if it is not ``Timing/grace``.
+    package mutating func want(
+        _ key: SessionKey, summaries: [String: Int64], grace: Double? = nil, now: Moment
+    ) {
         let named = ChunkKind.allCases.compactMap { kind in summaries[kind.summary].map { (kind, $0) } }
         let want = Want(
-            revisions: Dictionary(uniqueKeysWithValues: named), askAt: now + timing.grace,
+            revisions: Dictionary(uniqueKeysWithValues: named), askAt: now + (grace ?? timing.grace),
             expiresAt: now + timing.timeout)
         change(key) { $0.want = want }
         wanted.insert(key)

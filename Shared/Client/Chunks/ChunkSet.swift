@@ -25,7 +25,7 @@ struct ChunkSet {
         case file(Range<Int>)
 
         /// The memory in bytes, overhead included.
-        fileprivate var memory: Int {
+        var memory: Int {
             if case .memory(let bytes) = self { 128 + bytes.count } else { 128 }
         }
     }

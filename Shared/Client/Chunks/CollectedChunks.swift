@@ -20,6 +20,9 @@ package struct CollectedChunks: Sendable {
         self.init(revision: -1, payloads: [], file: nil)
     }
 
+    /// The bytes that they take in memory and in the file.
+    package var size: Int { payloads.reduce(file?.count ?? 0) { $0 + $1.memory } }
+
     /// Reads all chunks.
     ///
     /// - Throws: the first invalid chunk.

@@ -27,11 +27,11 @@ struct ExportSettingsTests {
         }
     }
 
-    @Test func `by default the export folder gets files of all formats and nothing is uploaded`() throws {
+    @Test func `by default the export folder gets FIT files and nothing is uploaded`() throws {
         #expect(
             try resolve([])
                 == ExportConfiguration(
-                    folder: "./data/exports", formats: [.fit, .tcx, .gpx, .csv, .json], upload: nil))
+                    folder: "./data/exports", formats: [.fit], upload: nil))
         #expect(try resolve([], ["EXPORT_FOLDER": "", "EXPORT_FORMATS": "", "UPLOAD_URL": ""]) == resolve([]))
     }
 

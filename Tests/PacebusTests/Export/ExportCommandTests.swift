@@ -14,20 +14,24 @@ import Workouts
 
 @Suite struct ExportCommandTests {
     private let session = FetchSession()
+    private let name = "2023-11-14T221320Z-evening-run.fit"
 
-    private func retained() async throws -> FetchSystem {
-        let system = try FetchSystem { [session] _, _ in session.final(.series) + session.final(.track) }
-        try await system.publish([session.workout])
-        return system
+    private func system() throws -> FetchSystem {
+        try FetchSystem { [session] request, _ in session.parts(session.bytes(2), request) }
+    }
+
+    private func content(_ bytes: [UInt8]) throws -> OpenFile {
+        let file = try OpenFile.temporary(in: FileManager.default.temporaryDirectory.path)
+        try file.append(bytes)
+        return file
     }
 
     @Test(arguments: ExportFormat.allCases)
     func `the format is the file's extension`(format: ExportFormat) async throws {
-        let system = try await retained()
+        let system = try system()
         try await system.run(session.key, "--output", system.folder.file("run.\(format)"))
-        #expect(
-            try Data(contentsOf: URL(filePath: system.folder.file("run.\(format)")))
-                == Data(format.bytes(of: session.exported)))
+        #expect(system.requests.map(\.action) == [.file(format: format.rawValue, from: 0)])
+        #expect(try Data(contentsOf: URL(filePath: system.folder.file("run.\(format)"))) == Data(session.bytes(2)))
     }
 
     @Test func `--format wins over the extension, and fit is the default`() throws {
@@ -61,13 +65,13 @@ import Workouts
     }
 
     @Test func `an existing file is an error before the fetch, unless --force is given`() async throws {
-        let system = try await retained()
+        let system = try self.system()
         let path = try system.folder.write("mine", to: "run.fit")
         await #expect(throws: ExportOutput.Failure.exists(path)) { try await system.run(session.key) }
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
         #expect(system.text.isEmpty)
         try await system.run(session.key, "--force")
-        #expect(try Data(contentsOf: URL(filePath: path)) == Data(ExportFormat.fit.bytes(of: session.exported)))
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data(session.bytes(2)))
         #expect(try system.files == ["run.fit"])
     }
 
@@ -80,11 +84,11 @@ import Workouts
         let usual = folder.file("usual")
         close(open(usual, O_CREAT | O_WRONLY, 0o666))
         let output = ExportOutput(place: .file(folder.file("run.fit")), overwrites: true)
-        _ = try output.write(.fit, of: session.record) { try $0.append([1]) }
+        _ = try output.write(content([1]), named: name)
         #expect(try mode(folder.file("run.fit")) == mode(usual))
         for kept in [0o600, 0o664, 0o444] {
             #expect(chmod(folder.file("run.fit"), mode_t(kept)) == 0)
-            _ = try output.write(.fit, of: session.record) { try $0.append([2]) }
+            _ = try output.write(content([2]), named: name)
             #expect(try mode(folder.file("run.fit")) == kept)
         }
     }
@@ -94,12 +98,12 @@ import Workouts
         let (link, file) = (folder.file("latest.fit"), try folder.write("old", to: "run.fit"))
         #expect(symlink("run.fit", link) == 0)
         let output = ExportOutput(place: .file(link), overwrites: true)
-        #expect(try output.write(.fit, of: session.record, { try $0.append([1, 2]) }).path == link)
+        #expect(try output.write(content([1, 2]), named: name).path == link)
         #expect(try Data(contentsOf: URL(filePath: file)) == Data([1, 2]))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
         try FileManager.default.removeItem(atPath: file)
         #expect(throws: ExportOutput.Failure.notAFile(link)) {
-            try output.write(.fit, of: session.record) { try $0.append([3]) }
+            try output.write(content([3]), named: name)
         }
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "run.fit")
     }
@@ -108,13 +112,13 @@ import Workouts
         let folder = try TemporaryFolder()
         let output = ExportOutput(place: .file(folder.file(String(repeating: "x", count: 256))))
         #expect(throws: DurableFolder.Problem.self) {
-            try output.write(.fit, of: session.record) { try $0.append([1]) }
+            try output.write(content([1]), named: name)
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
 
     @Test func `a folder or device is not overwritten`() async throws {
-        let system = try await retained()
+        let system = try self.system()
         for path in [system.folder.path, "/dev/null", system.folder.file("new/")] {
             await #expect(throws: ExportOutput.Failure.notAFile(path)) {
                 try await system.run(session.key, "--force", "--output", path)
@@ -123,7 +127,7 @@ import Workouts
     }
 
     @Test func `a file in a missing folder is an error`() async throws {
-        let system = try await retained()
+        let system = try self.system()
         await #expect(throws: DurableFolder.Problem.self) {
             try await system.run(session.key, "--output", system.folder.file("none/run.fit"))
         }
@@ -133,19 +137,19 @@ import Workouts
     @Test func `by default the file has the exporter's name`() throws {
         let folder = try TemporaryFolder()
         let output = ExportOutput(place: .folder(folder.path))
-        let written = try output.write(.tcx, of: session.record) { try $0.append([1, 2]) }
+        let written = try output.write(content([1, 2]), named: name)
         let path = try #require(written.path)
-        #expect(path == folder.file("2023-11-14T221320Z-evening-run-\(session.key.session).tcx"))
+        #expect(path == folder.file(name))
         #expect(try Data(contentsOf: URL(filePath: path)) == Data([1, 2]))
         #expect(throws: ExportOutput.Failure.exists(path)) {
-            try output.write(.tcx, of: session.record) { try $0.append([3]) }
+            try output.write(content([3]), named: name)
         }
     }
 
     @Test func `standard output gets the bytes and nothing else`() throws {
         let pipe = Pipe()
         let output = ExportOutput(place: .standardOutput, standardOutput: pipe.fileHandleForWriting)
-        let written = try output.write(.fit, of: session.record) { try $0.append([0, 255, 10]) }
+        let written = try output.write(content([0, 255, 10]), named: name)
         #expect(written.path == nil && written.count == 3)
         try pipe.fileHandleForWriting.close()
         #expect(try pipe.fileHandleForReading.readToEnd() == Data([0, 255, 10]))

@@ -1,0 +1,211 @@
+import Bus
+import Formats
+import ServiceKit
+import Timing
+import Workouts
+
+/// The files that clients ask for: who waits for which part, and recent files with the chunks that they are made of.
+///
+/// A value: requests, collected workouts, written files and time go in; steps for the loop come out. A reader asks for the
+/// next parts, or for another format, soon after the first: so a workout is kept for a minute after its last use.
+struct FileRequests {
+    /// Requests of an account: burst and rate a second. Each is answered with up to 2 MiB.
+    static let burst = 50.0
+    static let rate = 5.0
+    /// Readers of one account that wait.
+    static let waitingLimit = 64
+    /// Workouts of one account whose chunks are collected or that are written, and those of all accounts.
+    static let accountLimit = 2
+    static let limit = 8
+    /// Answers in one step of the loop.
+    static let answerLimit = 8
+    /// Seconds that a workout is kept after its last use.
+    static let keptTime = 60.0
+    /// Workouts that are kept, and the bytes of their chunks and files, beyond those in use.
+    static let keptLimit = 16
+    static let keptBytes = 1 << 30
+
+    /// A file that somebody wants.
+    struct Name: Hashable, Sendable {
+        let key: SessionKey
+        let format: ExportFormat
+    }
+
+    struct Reader: Hashable {
+        let id: CommandID
+        let client: Client
+        /// The first part of the answer.
+        let from: Int
+    }
+
+    /// Work for the loop.
+    enum Step {
+        /// Collect the chunks of the workout, then call ``keep(_:_:)``.
+        case collect(SessionKey)
+        /// Write the file beside the loop, then call ``written(_:)``.
+        case write(Name, CollectedWork)
+        case answer(Reader, WrittenFile)
+        case refuse(SessionKey, Reader, Refusal)
+    }
+
+    private struct Waiting {
+        let name: Name
+        let reader: Reader
+    }
+
+    private struct Kept {
+        let collected: CollectedWork
+        var files: [ExportFormat: WrittenFile] = [:]
+        var writing: Set<ExportFormat> = []
+        var usedAt: Moment
+
+        var size: Int { collected.size + files.values.reduce(0) { $0 + $1.size } }
+    }
+
+    /// In the order of their arrival.
+    private var waiting: [Waiting] = []
+    /// The revision that readers of a workout wait for.
+    private var revisions: [SessionKey: Int64] = [:]
+    private var collecting: Set<SessionKey> = []
+    private var kept: [SessionKey: Kept] = [:]
+    private var rates: [User: TokenBucket<Moment>] = [:]
+
+    /// Whether somebody waits for a file of the workout.
+    func wants(_ key: SessionKey) -> Bool { revisions[key] != nil }
+
+    /// Takes a request. The same one again changes nothing.
+    ///
+    /// - Parameter revision: that of the workout.
+    /// - Throws: if the account asks too often.
+    mutating func ask(_ name: Name, _ reader: Reader, revision: Int64, _ now: Moment) throws(Refusal) {
+        let user = name.key.user
+        let full = TokenBucket<Moment>(burst: Self.burst, perSecond: Self.rate)
+        let isRepeated = waiting.contains { $0.name == name && $0.reader == reader }
+        guard rates[user, default: full].take(now),
+            isRepeated || waiting.count(where: { $0.name.key.user == user }) < Self.waitingLimit
+        else { throw .tooManyFiles }
+        revisions[name.key] = revision
+        if !isRepeated { waiting.append(Waiting(name: name, reader: reader)) }
+    }
+
+    /// Takes a collected workout.
+    mutating func keep(_ collected: CollectedWork, _ now: Moment) {
+        let key = collected.work.key
+        collecting.remove(key)
+        kept[key] = Kept(collected: collected, usedAt: now)
+    }
+
+    /// Takes a written file, unless its workout is no longer kept.
+    mutating func take(_ file: WrittenFile) {
+        guard kept[file.name.key]?.collected.work.workout == file.workout else { return }
+        kept[file.name.key]?.writing.remove(file.name.format)
+        kept[file.name.key]?.files[file.name.format] = file
+    }
+
+    /// The workout cannot be collected. Returns the steps that say so to its readers.
+    mutating func fail(_ key: SessionKey, _ refusal: Refusal) -> [Step] {
+        collecting.remove(key)
+        revisions[key] = nil
+        let readers = waiting.filter { $0.name.key == key }
+        waiting.removeAll { $0.name.key == key }
+        return readers.map { .refuse(key, $0.reader, refusal) }
+    }
+
+    /// Forgets a deleted workout. Returns the steps that say so to its readers.
+    mutating func remove(_ key: SessionKey) -> [Step] {
+        kept[key] = nil
+        return fail(key, .noFile)
+    }
+
+    /// Forgets the workouts of lost shards. Their readers ask again.
+    mutating func drop(where isLost: (SessionKey) -> Bool) {
+        waiting.removeAll { isLost($0.name.key) }
+        revisions = revisions.filter { !isLost($0.key) }
+        collecting = collecting.filter { !isLost($0) }
+        kept = kept.filter { !isLost($0.key) }
+    }
+
+    /// What to do now. A workout that is collected for another reason is not collected twice.
+    mutating func steps(isCollecting: (SessionKey) -> Bool, _ now: Moment) -> [Step] {
+        expire(now)
+        var steps: [Step] = []
+        var rest: [Waiting] = []
+        var answers = 0
+        for each in inTurn(waiting) {
+            let key = each.name.key
+            guard let known = kept[key], known.collected.work.workout >= revisions[key] ?? 0 else {
+                rest.append(each)
+                if !isCollecting(key), hasRoom(for: key.user), collecting.insert(key).inserted {
+                    steps.append(.collect(key))
+                }
+                continue
+            }
+            kept[key]?.usedAt = now
+            guard let file = known.files[each.name.format] else {
+                rest.append(each)
+                if hasRoom(for: key.user), kept[key]?.writing.insert(each.name.format).inserted == true {
+                    steps.append(.write(each.name, known.collected))
+                }
+                continue
+            }
+            guard answers < Self.answerLimit else {
+                rest.append(each)
+                continue
+            }
+            answers += 1
+            steps.append(.answer(each.reader, file))
+        }
+        waiting = rest
+        revisions = revisions.filter { key, _ in rest.contains { $0.name.key == key } }
+        return steps
+    }
+
+    /// The first of each account, then the second of each, and so on.
+    private func inTurn(_ waiting: [Waiting]) -> [Waiting] {
+        var counts: [User: Int] = [:]
+        var turns: [[Waiting]] = []
+        for each in waiting {
+            let turn = counts[each.name.key.user, default: 0]
+            counts[each.name.key.user] = turn + 1
+            if turn == turns.count { turns.append([]) }
+            turns[turn].append(each)
+        }
+        return turns.flatMap(\.self)
+    }
+
+    private func hasRoom(for user: User) -> Bool {
+        let working = collecting.map(\.user) + kept.flatMap { entry in entry.value.writing.map { _ in entry.key.user } }
+        return working.count < Self.limit && working.count(where: { $0 == user }) < Self.accountLimit
+    }
+
+    /// Removes what nobody has used for a minute, and the oldest beyond the limits.
+    private mutating func expire(_ now: Moment) {
+        func isIdle(_ key: SessionKey, _ entry: Kept) -> Bool { entry.writing.isEmpty && revisions[key] == nil }
+        // Another attempt may succeed.
+        for (key, entry) in kept where isIdle(key, entry) {
+            kept[key]?.files = entry.files.filter { $0.value.size > 0 }
+        }
+        kept = kept.filter { key, entry in
+            !isIdle(key, entry) || now.seconds(since: entry.usedAt) < Self.keptTime
+        }
+        var idle = kept.filter { isIdle($0.key, $0.value) }.sorted { $0.value.usedAt < $1.value.usedAt }[...]
+        var size = kept.values.reduce(0) { $0 + $1.size }
+        while let oldest = idle.popFirst(), size > Self.keptBytes || kept.count > Self.keptLimit {
+            size -= oldest.value.size
+            kept[oldest.key] = nil
+        }
+        for (user, var rate) in rates where Double(rate.available(now)) >= Self.burst { rates[user] = nil }
+    }
+}
+
+extension Refusal {
+    static let tooManyFiles = Refusal(
+        code: "too_many_requests",
+        message: "at most \(Int(FileRequests.rate)) requests for files a second; try again in 5 s", retryAfter: 5)
+
+    /// The exporter does not know the workout, or not yet.
+    static let noFile = Refusal(
+        code: "session_not_found", message: "the exporter has no finished workout of this session")
+
+    static func fileFailed(_ reason: String) -> Refusal { Refusal(code: "file_failed", message: reason) }
+}
