@@ -14,9 +14,12 @@ struct FileRequests {
     static let rate = 5.0
     /// Readers of one account that wait.
     static let waitingLimit = 64
-    /// Workouts of one account whose chunks are collected or that are written, and those of all accounts.
+    /// Workouts of one account whose chunks are collected, and files of it that are written.
     static let accountLimit = 2
-    static let limit = 8
+    /// Workouts of all accounts whose chunks are collected: one whose owner is missing holds its place for a minute.
+    static let collectingLimit = 64
+    /// Files of all accounts that are written: enough to keep the cores busy.
+    static let writingLimit = 8
     /// Answers in one step of the loop.
     static let answerLimit = 8
     /// Seconds that a workout is kept after its last use.
@@ -62,8 +65,8 @@ struct FileRequests {
         var size: Int { collected.size + files.values.reduce(0) { $0 + $1.size } }
     }
 
-    /// In the order of their arrival.
-    private var waiting: [Waiting] = []
+    /// By account, in the order of their arrival.
+    private var waiting: [User: [Waiting]] = [:]
     /// The revision that readers of a workout wait for.
     private var revisions: [SessionKey: Int64] = [:]
     private var collecting: Set<SessionKey> = []
@@ -80,12 +83,13 @@ struct FileRequests {
     mutating func ask(_ name: Name, _ reader: Reader, revision: Int64, _ now: Moment) throws(Refusal) {
         let user = name.key.user
         let full = TokenBucket<Moment>(burst: Self.burst, perSecond: Self.rate)
-        let isRepeated = waiting.contains { $0.name == name && $0.reader == reader }
-        guard rates[user, default: full].take(now),
-            isRepeated || waiting.count(where: { $0.name.key.user == user }) < Self.waitingLimit
-        else { throw .tooManyFiles }
+        let others = waiting[user, default: []]
+        let isRepeated = others.contains { $0.name == name && $0.reader == reader }
+        guard rates[user, default: full].take(now), isRepeated || others.count < Self.waitingLimit else {
+            throw .tooManyFiles
+        }
         revisions[name.key] = revision
-        if !isRepeated { waiting.append(Waiting(name: name, reader: reader)) }
+        if !isRepeated { waiting[user, default: []].append(Waiting(name: name, reader: reader)) }
     }
 
     /// Takes a collected workout.
@@ -106,8 +110,8 @@ struct FileRequests {
     mutating func fail(_ key: SessionKey, _ refusal: Refusal) -> [Step] {
         collecting.remove(key)
         revisions[key] = nil
-        let readers = waiting.filter { $0.name.key == key }
-        waiting.removeAll { $0.name.key == key }
+        let readers = waiting[key.user, default: []].filter { $0.name.key == key }
+        waiting[key.user]?.removeAll { $0.name.key == key }
         return readers.map { .refuse(key, $0.reader, refusal) }
     }
 
@@ -119,7 +123,7 @@ struct FileRequests {
 
     /// Forgets the workouts of lost shards. Their readers ask again.
     mutating func drop(where isLost: (SessionKey) -> Bool) {
-        waiting.removeAll { isLost($0.name.key) }
+        waiting = waiting.mapValues { $0.filter { !isLost($0.name.key) } }
         revisions = revisions.filter { !isLost($0.key) }
         collecting = collecting.filter { !isLost($0) }
         kept = kept.filter { !isLost($0.key) }
@@ -131,11 +135,14 @@ struct FileRequests {
         var steps: [Step] = []
         var rest: [Waiting] = []
         var answers = 0
-        for each in inTurn(waiting) {
+        for each in inTurn {
             let key = each.name.key
             guard let known = kept[key], known.collected.work.workout >= revisions[key] ?? 0 else {
                 rest.append(each)
-                if !isCollecting(key), hasRoom(for: key.user), collecting.insert(key).inserted {
+                let own = collecting.count { $0.user == key.user }
+                if !isCollecting(key), own < Self.accountLimit, collecting.count < Self.collectingLimit,
+                    collecting.insert(key).inserted
+                {
                     steps.append(.collect(key))
                 }
                 continue
@@ -143,7 +150,10 @@ struct FileRequests {
             kept[key]?.usedAt = now
             guard let file = known.files[each.name.format] else {
                 rest.append(each)
-                if hasRoom(for: key.user), kept[key]?.writing.insert(each.name.format).inserted == true {
+                let own = writing.count { $0 == key.user }
+                if own < Self.accountLimit, writing.count < Self.writingLimit,
+                    kept[key]?.writing.insert(each.name.format).inserted == true
+                {
                     steps.append(.write(each.name, known.collected))
                 }
                 continue
@@ -155,28 +165,20 @@ struct FileRequests {
             answers += 1
             steps.append(.answer(each.reader, file))
         }
-        waiting = rest
-        revisions = revisions.filter { key, _ in rest.contains { $0.name.key == key } }
+        waiting = Dictionary(grouping: rest, by: \.name.key.user)
+        let wanted = Set(rest.map(\.name.key))
+        revisions = revisions.filter { wanted.contains($0.key) }
         return steps
     }
 
     /// The first of each account, then the second of each, and so on.
-    private func inTurn(_ waiting: [Waiting]) -> [Waiting] {
-        var counts: [User: Int] = [:]
-        var turns: [[Waiting]] = []
-        for each in waiting {
-            let turn = counts[each.name.key.user, default: 0]
-            counts[each.name.key.user] = turn + 1
-            if turn == turns.count { turns.append([]) }
-            turns[turn].append(each)
-        }
-        return turns.flatMap(\.self)
+    private var inTurn: [Waiting] {
+        let longest = waiting.values.map(\.count).max() ?? 0
+        return (0..<longest).flatMap { turn in waiting.values.compactMap { $0.dropFirst(turn).first } }
     }
 
-    private func hasRoom(for user: User) -> Bool {
-        let working = collecting.map(\.user) + kept.flatMap { entry in entry.value.writing.map { _ in entry.key.user } }
-        return working.count < Self.limit && working.count(where: { $0 == user }) < Self.accountLimit
-    }
+    /// The account of each file that is written.
+    private var writing: [User] { kept.flatMap { entry in entry.value.writing.map { _ in entry.key.user } } }
 
     /// Removes what nobody has used for a minute, and the oldest beyond the limits.
     private mutating func expire(_ now: Moment) {
