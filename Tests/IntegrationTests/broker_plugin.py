@@ -865,6 +865,30 @@ def account_of(client):
     return json.loads([payload for found, payload, _ in client.messages if found.startswith("$SYS/")][-1])
 
 
+def an_account_sees_the_last_use_of_its_devices():
+    main, watch = accounts("add", "anna"), accounts("device", "add", "anna", "watch")
+    accounts("device", "add", "anna", "phone")
+    page = Client("anna", main)
+    assert account_of(page)["devices"] == [{"device": "phone"}, {"device": "watch"}], account_of(page)
+
+    def shown(device):
+        seen = [json.loads(payload) for found, payload, _ in page.messages if found.startswith("$SYS/")][-1]
+        return next((each for each in seen.get("devices", []) if each["device"] == device), None)
+
+    began = int(time.time())
+    worn = Client("anna", watch)
+    assert page.wait(lambda: shown("watch").get("online"), 15)
+    assert began <= shown("watch")["at"] <= time.time() and shown("phone") == {"device": "phone"}
+    worn.close()
+    assert page.wait(lambda: "online" not in shown("watch"), 15)
+    used = shown("watch")
+    # The last use outlasts other changes of the accounts.
+    accounts("device", "add", "anna", "strap")
+    assert page.wait(lambda: shown("strap")) and shown("watch") == used
+    accounts("device", "revoke", "anna", "watch")
+    assert page.wait(lambda: shown("watch") is None) and shown("phone")
+
+
 def a_viewer_of_several_gains_and_loses_users_on_open_connections():
     names = [f"runner-{index}" for index in range(5)]
     runners = {name: Client(name, accounts("add", name)) for name in names}

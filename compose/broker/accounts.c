@@ -88,10 +88,11 @@ static bool read_password(char *line) {
     struct secret secret = {0};
     char name[NAME_SIZE], salt[90], hash[90];
     int end = 0;
-    size_t length = strcspn(line, "/:");
-    if (length == 0 || length >= NAME_SIZE || strspn(line, ":") || strchr(line, ':') == NULL) return false;
+    size_t length = strcspn(line, "/:"), device = strcspn(line + length, ":");
+    if (length == 0 || length >= NAME_SIZE || device > NAME_SIZE || strchr(line, ':') == NULL) return false;
     memcpy(name, line, length);
     name[length] = 0;
+    if (device > 0) memcpy(secret.device, line + length + 1, device - 1);
     sscanf(strchr(line, ':'), ":$7$%9d$%89[^$]$%89[A-Za-z0-9+/=]%n", &secret.iterations, salt, hash, &end);
     if (end == 0 || strchr(line, ':')[end] != '\n' || secret.iterations < 1) return false;
     secret.salt_length = decode(salt, secret.salt, sizeof secret.salt);
@@ -186,18 +187,18 @@ static bool are_new_secrets_same(const struct account *account) {
     int count = 0;
     for (const struct secret *old = account->secrets; old; old = old->next) count++;
     for (const struct secret *new = account->new_secrets; new; new = new->next, count--)
-        if (!account_has_secret(account, new->hash)) return false;
+        if (account_secret(account, new->hash) == NULL) return false;
     return count == 0;
 }
 
 static void take_new(struct account *account) {
     if (!are_new_users_same(account) || !are_new_secrets_same(account)) account->is_changed = true;
     for (struct secret *new = account->new_secrets; new; new = new->next) {
-        for (struct secret *old = account->secrets; old; old = old->next) {
-            if (!old->is_proven || memcmp(old->hash, new->hash, HASH_SIZE)) continue;
-            memcpy(new->proof, old->proof, sizeof new->proof);
-            new->is_proven = true;
-        }
+        const struct secret *old = account_secret(account, new->hash);
+        if (old == NULL) continue;
+        memcpy(new->proof, old->proof, sizeof new->proof);
+        new->is_proven = old->is_proven;
+        new->used_at = old->used_at;
     }
     free_secrets(&account->secrets);
     account->secrets = account->new_secrets;
@@ -249,10 +250,10 @@ bool accounts_refresh(void) {
     return is_valid;
 }
 
-bool account_has_secret(const struct account *account, const uint8_t hash[HASH_SIZE]) {
-    const struct secret *secret = account->secrets;
+struct secret *account_secret(const struct account *account, const uint8_t hash[HASH_SIZE]) {
+    struct secret *secret = account->secrets;
     while (secret && memcmp(secret->hash, hash, HASH_SIZE)) secret = secret->next;
-    return secret != NULL;
+    return secret;
 }
 
 struct secret *account_verify(

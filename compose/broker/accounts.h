@@ -19,7 +19,7 @@ enum limit {
     LIMITS
 };
 
-enum { NAME_SIZE = 65, HASH_SIZE = 64, SESSION_COUNT = 16, USER_COUNT = 100 };
+enum { NAME_SIZE = 65, HASH_SIZE = 64, SESSION_COUNT = 16, USER_COUNT = 100, DEVICE_COUNT = 100 };
 
 /// A password of an account, as mosquitto_passwd stores it.
 struct secret {
@@ -29,6 +29,10 @@ struct secret {
     /// A fast keyed hash of the password after its first login, so that later logins cost nothing.
     uint8_t proof[32];
     bool is_proven;
+    /// Empty for the account's own password.
+    char device[NAME_SIZE];
+    /// Unix seconds of the last login, or of the end of the last connection; 0 before the first.
+    double used_at;
 };
 
 /// A session that outlives its connection.
@@ -56,8 +60,9 @@ struct account {
     char name[NAME_SIZE];
     /// The users whose topics a viewer reads, sorted; none for a user's account, which reads its own.
     struct users users, new_users;
-    /// Since the account was published.
-    bool is_changed;
+    /// Since the account was published; `is_used` if a device has connected or disconnected.
+    bool is_changed, is_used;
+    double published_at;
     struct secret *secrets, *new_secrets;
     struct connection *connections;
     int connection_count;
@@ -84,7 +89,8 @@ bool is_name(const char *text);
 bool is_viewer(const struct account *account);
 /// Whether the account is this user's, or a viewer of this user; the name is the first `length` bytes.
 bool account_sees(const struct account *account, const char *user, size_t length);
-bool account_has_secret(const struct account *account, const uint8_t hash[HASH_SIZE]);
+/// The account's secret with this hash, or `NULL`.
+struct secret *account_secret(const struct account *account, const uint8_t hash[HASH_SIZE]);
 
 /// FNV-1a.
 uint64_t hash_of(const char *text);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     TOPIC_LENGTH = 256,
@@ -29,6 +30,8 @@ enum {
     /// What a subscription costs that reaches beyond the account's topics: the broker looks at every retained message.
     WIDE_SUBSCRIPTION = 200,
     REPORT_INTERVAL = 60,
+    /// Seconds between two messages about the use of an account's devices.
+    USE_INTERVAL = 10,
 };
 static const double RATE_MESSAGES = 500, BURST_MESSAGES = 20000, RATE_BYTES = 2 << 20, BURST_BYTES = 32 << 20;
 static const char *const limit_names[LIMITS] = {
@@ -59,18 +62,43 @@ static void account_topic(char *topic, size_t size, const struct account *accoun
     snprintf(topic, size, "$SYS/pacebus/accounts/%s", account->name);
 }
 
-/// Publishes `{"users":["anna"],"viewer":false}` if it may have changed; nothing for a removed account.
+/// Whether somebody is connected with this password.
+static bool is_online(const struct account *account, const struct secret *secret) {
+    const struct connection *connection = account->connections;
+    while (connection && memcmp(connection->secret, secret->hash, HASH_SIZE)) connection = connection->next_of_account;
+    return connection != NULL;
+}
+
+/// Writes `,"devices":[{"device":"watch","at":1700000000,"online":true}]`, the devices with a password of their own;
+/// nothing if there are none.
+static int write_devices(char *text, const struct account *account) {
+    int length = 0, count = 0;
+    for (const struct secret *secret = account->secrets; secret && count < DEVICE_COUNT; secret = secret->next) {
+        if (secret->device[0] == 0 || !is_name(secret->device)) continue;
+        length += sprintf(text + length, "%s{\"device\":\"%s\"", count++ ? "," : ",\"devices\":[", secret->device);
+        if (secret->used_at > 0) length += sprintf(text + length, ",\"at\":%.0f", secret->used_at);
+        length += sprintf(text + length, "%s}", is_online(account, secret) ? ",\"online\":true" : "");
+    }
+    return length ? length + sprintf(text + length, "]") : 0;
+}
+
+/// Publishes `{"users":["anna"],"viewer":false,"devices":[…]}` if it may have changed; nothing for a removed account.
 static void publish_account(struct account *account) {
-    char topic[128], text[64 + USER_COUNT * (NAME_SIZE + 3)] = "";
-    if (is_service(account) || !account->is_changed || !is_name(account->name)) return;
-    account->is_changed = false;
+    char topic[128], text[128 + USER_COUNT * (NAME_SIZE + 3) + DEVICE_COUNT * (NAME_SIZE + 64)] = "";
+    if (is_service(account) || !is_name(account->name)) return;
+    bool is_use_due = account->is_used && now() - account->published_at >= USE_INTERVAL;
+    if (!account->is_changed && !is_use_due) return;
+    account->is_changed = account->is_used = false;
+    account->published_at = now();
     int length = 0;
     if (account->secrets) {
         length = sprintf(text, "{\"users\":[");
         for (int i = 0; i < account->users.count; i++)
             length += sprintf(text + length, "\"%s\",", account->users.names[i]);
         if (!is_viewer(account)) length += sprintf(text + length, "\"%s\",", account->name);
-        length += sprintf(text + length - 1, "],\"viewer\":%s}", is_viewer(account) ? "true" : "false") - 1;
+        length += sprintf(text + length - 1, "],\"viewer\":%s", is_viewer(account) ? "true" : "false") - 1;
+        length += write_devices(text + length, account);
+        length += sprintf(text + length, "}");
     }
     account_topic(topic, sizeof topic, account);
     mosquitto_broker_publish_copy(NULL, topic, length, text, 1, true, NULL);
@@ -83,6 +111,13 @@ static bool is_account_topic(const struct account *account, const char *topic) {
 }
 
 // MARK: Connections
+
+/// Notes that a device connects or disconnects.
+static void note_use(struct account *account, struct secret *secret) {
+    if (secret == NULL || secret->device[0] == 0) return;
+    secret->used_at = (double)time(NULL);
+    account->is_used = true;
+}
 
 static int on_login(int event, void *data, void *user_data) {
     (void)event, (void)user_data;
@@ -98,7 +133,7 @@ static int on_login(int event, void *data, void *user_data) {
     struct connection *connection = connection_of(client);
     if (record(client)->state != STATE_NEW) {
         // After SIGHUP the broker asks again for every session.
-        bool is_valid = connection ? account_has_secret(account, connection->secret) : record(client)->socket < 0;
+        bool is_valid = connection ? account_secret(account, connection->secret) != NULL : record(client)->socket < 0;
         return is_valid ? MOSQ_ERR_SUCCESS : MOSQ_ERR_AUTH;
     }
     if (connection) remove_connection(connection);
@@ -121,7 +156,9 @@ static int on_login(int event, void *data, void *user_data) {
         if (session == NULL && is_lasting) return refuse(account, SESSIONS, MOSQ_ERR_AUTH);
         if (session) session->is_connected = true;
     }
-    return add_connection(client, account, secret) ? MOSQ_ERR_SUCCESS : MOSQ_ERR_AUTH;
+    if (!add_connection(client, account, secret)) return MOSQ_ERR_AUTH;
+    note_use(account, secret);
+    return MOSQ_ERR_SUCCESS;
 }
 
 static int on_disconnect(int event, void *data, void *user_data) {
@@ -131,6 +168,7 @@ static int on_disconnect(int event, void *data, void *user_data) {
     struct connection *connection = id ? connection_of(client) : NULL;
     if (connection == NULL) return MOSQ_ERR_SUCCESS;
     struct account *account = connection->account;
+    note_use(account, account_secret(account, connection->secret));
     remove_connection(connection);
     struct session *session = session_of(account, id, false);
     const struct client *it = record(client);
@@ -392,7 +430,7 @@ static void clear_counts(struct account *account) {
 static bool is_unwanted(const struct connection *connection) {
     bool is_unread = !is_service(connection->account) && record(connection->client)->unsent_packets > UNREAD_PACKETS;
     if (is_unread) connection->account->counts[UNREAD]++;
-    return is_unread || !account_has_secret(connection->account, connection->secret);
+    return is_unread || account_secret(connection->account, connection->secret) == NULL;
 }
 
 static int on_tick(int event, void *data, void *user_data) {
