@@ -31,7 +31,7 @@ enum {
     WIDE_SUBSCRIPTION = 200,
     REPORT_INTERVAL = 60,
     /// Seconds between two messages about the use of an account's devices.
-    USE_INTERVAL = 10,
+    USE_INTERVAL = 2,
 };
 static const double RATE_MESSAGES = 500, BURST_MESSAGES = 20000, RATE_BYTES = 2 << 20, BURST_BYTES = 32 << 20;
 static const char *const limit_names[LIMITS] = {

@@ -3,6 +3,7 @@
 import time
 
 import histories
+import paho.mqtt.client as paho
 from browser import DESKTOP, PHONE, close, close_all, open_page, screenshot, until, visit
 from world import run
 
@@ -230,5 +231,31 @@ def deletion(world, browser, faults):
     close_all(page.context)
 
 
+def devices(world, browser, faults):
+    """The devices with a password of their own, and when each was last used, as the broker has it."""
+    page = open_account(world, browser, faults)
+    faults.expect(not page.locator("#devices-part").is_visible(), "an empty list of devices")
+    for device in ("watch", "phone-3f9a"):
+        world.set_password(f"anna/{device}", device)
+    page.locator("#devices dd", has_text="not used since the server was last started").nth(1).wait_for()
+    watch = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=paho.MQTTv311)
+    watch.username_pw_set("anna", "watch")
+    watch.connect("127.0.0.1", world.broker.port)
+    watch.loop_start()
+    row = page.locator("#devices div", has_text="watch")
+    row.locator("dd", has_text="connected now").wait_for()
+    faults.look(page, "account-devices")
+    watch.disconnect()
+    watch.loop_stop()
+    row.locator("dd", has_text="last used ").wait_for()
+    names = page.locator("#devices dt").all_inner_texts()
+    faults.expect(names == ["phone-3f9a", "watch"], f"devices {names}")
+    world.set_password("anna/watch", None)
+    row.wait_for(state="detached")
+    world.set_password("anna/phone-3f9a", None)
+    page.locator("#devices-part").wait_for(state="hidden")
+    close_all(page.context)
+
+
 if __name__ == "__main__":
-    run([looks, profile, older_engine, two_tabs, theme, logins, deletion])
+    run([looks, profile, older_engine, two_tabs, theme, logins, devices, deletion])

@@ -557,3 +557,33 @@ test("random losses, reloads and tabs: each press gets one reply, and nothing re
   assert.equal(origin.values.size, 0);
   assert.deepEqual(new Map([...done].sort()), new Map([...pressed].sort()));
 });
+
+// Several replies
+
+test("a request with several replies ends with the last one, and a refusal ends it at once", async () => {
+  const {bus} = tab();
+  await settle();
+  /** @type {number[]} */
+  const seen = [];
+  const take = (/** @type {any} */ {n}) => seen.push(n) > 0 && seen.includes(1) && seen.includes(2);
+  const result = outcome(bus.ask(topic, {type: "file"}, {take}));
+  await settle();
+  const [{message}] = broker.published;
+  broker.reply(message, {n: 2});
+  await clock.pass(3);
+  assert.deepEqual([result, broker.published.length], [{}, 1]);
+  broker.reply(message, {n: 2});
+  await clock.pass(4.5);
+  assert.equal(broker.published.length, 1);
+  await clock.pass(1);
+  assert.deepEqual([broker.published.length, new Set(ids()).size], [2, 1]);
+  broker.reply(message, {n: 1});
+  broker.reply(message, {n: 3});
+  await clock.pass(20);
+  assert.deepEqual([seen, result.reply?.n, broker.published.length], [[2, 2, 1], 1, 2]);
+  const refused = outcome(bus.ask(topic, {type: "file"}, {take}));
+  await settle();
+  broker.reply(broker.published.at(-1)?.message, {error: {code: "file_failed", message: "no"}});
+  await settle();
+  assert.deepEqual([refused.error?.code, seen.length], ["file_failed", 3]);
+});

@@ -1,7 +1,9 @@
-// The page of the account: profile, theme, logins, and the deletion of everything.
+// The page of the account: profile, theme, logins, the export and the deletion of everything.
 
 import {forget} from "./chunks.js";
+import {showDevices} from "./devices.js";
 import {all, byID, enable, keep, kept, setText, show} from "./dom.js";
+import {openExports} from "./export-view.js";
 import {grouped} from "./format.js";
 import {openHistory} from "./history-copy.js";
 import {bus, dialog, isOperator, login, ownsWorkouts, serverNow, settle, units, whenUnitsChange} from "./page.js";
@@ -24,6 +26,7 @@ for (const [id, type] of /** @type {["leave-here" | "leave-everywhere", "one" | 
   byID(id).addEventListener("click", async () => (await import("./logout.js")).logOut(type));
 // The operator's own password is not one of `compose/user`.
 if (isOperator) byID("by-operator").remove();
+if (!isOperator) showDevices();
 if (!ownsWorkouts) {
   for (const element of all("[data-own]")) element.remove();
   settle();
@@ -165,6 +168,10 @@ addEventListener("beforeunload", (event) => {
   if (ownsWorkouts && changed().length > 0) event.preventDefault();
 });
 
+// MARK: Export
+
+const exports = ownsWorkouts ? openExports(bus, login) : undefined;
+
 // MARK: Deletion
 
 /** The number of workouts at the press, for a page that is loaded again before the end. */
@@ -231,6 +238,7 @@ async function finish(count, history) {
   history.close();
   attempt(() => indexedDB.deleteDatabase(`pacebus.history.${login}`));
   attempt(() => forget(login));
+  await (await exports)?.cancel();
   keep(key, "", "sessionStorage");
   follow(`All workouts, plans and the profile of ${login} are deleted.`);
   setText(byID("erased-title"), "Everything is deleted");

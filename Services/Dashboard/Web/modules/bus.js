@@ -289,12 +289,16 @@ export class Bus {
    * Sends a command or request until its reply, which it returns, or throws an `Error` with the `code` of the refusal.
    * With `keep` it outlasts the page, and carries the time of the press.
    *
+   * A request with several replies has `take`, which gets each and returns whether it is the last one. Replies may come
+   * twice and in any order: after 5 s without one, or over a new connection, the request is sent again.
+   *
    * @param {string} topic @param {Record<string, any>} message
-   * @param {{ keep?: boolean, passing?: string[] }} options `passing`: codes of refusals that pass with time
+   * @param {{ keep?: boolean, passing?: string[], take?: (reply: any) => boolean }} options `passing`: codes of refusals
+   *   that pass with time
    */
-  ask(topic, message, {keep = false, passing = []} = {}) {
+  ask(topic, message, {keep = false, passing = [], take} = {}) {
     const at = keep ? {at: this.serverNow()} : {};
-    return this.requests.ask(topic, {id: newID(), ...at, ...message}, keep, passing);
+    return this.requests.ask(topic, {id: newID(), ...at, ...message}, keep, passing, take);
   }
 
   /** Subscribes to replies, once; early, the first press is sent at once. */

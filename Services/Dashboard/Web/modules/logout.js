@@ -2,6 +2,7 @@
 
 import {forget} from "./chunks.js";
 import {all, byID, make} from "./dom.js";
+import {forgetExport} from "./export-copy.js";
 import {attempt} from "./requests.js";
 import {bus, dialog, login, presses, reader} from "./page.js";
 
@@ -32,12 +33,14 @@ async function end(type, isForgotten) {
   await forgetPages().catch(() => {});
   attempt(() => forget(login));
   attempt(() => indexedDB.deleteDatabase(`pacebus.history.${login}`));
+  await forgetExport(login);
   if (isForgotten) {
     for (const key of keptKeys(["refused.", "recording.", "waiting.", "devices."]))
       attempt(() => localStorage.removeItem(key));
     attempt(() => indexedDB.deleteDatabase(`pacebus.streams.${login}`));
   }
-  for (const key of ["pacebus.account", "pacebus.reader"]) attempt(() => localStorage.removeItem(key));
+  for (const key of ["pacebus.account", "pacebus.reader", `pacebus.export.${login}`])
+    attempt(() => localStorage.removeItem(key));
   // Without the server the cookie stays, and so does the page.
   const isLeft = await fetch("/logout", {method: "POST", redirect: "error"}).then(({ok}) => ok, () => false);
   location.assign(isLeft ? "/login" : location.href);

@@ -31,13 +31,16 @@ export class RepeatedRequest {
     return true;
   }
 
-  /** @param {{ code: string, retryAfter?: number } | undefined} refusal none if accepted @param {number} now */
-  receiveReply(refusal, now) {
+  /**
+   * @param {{ code: string, retryAfter?: number } | undefined} refusal none if accepted @param {number} now
+   * @param {boolean} [isLast] `false`: more replies follow, and are asked for after an interval without one
+   */
+  receiveReply(refusal, now, isLast = true) {
     if (typeof refusal?.retryAfter === "number") {
       this.pausedUntil = now + Math.min(Math.max(refusal.retryAfter, interval), longestWait);
       return "postponed";
     }
-    if (refusal && this.passing.includes(refusal.code)) {
+    if (refusal ? this.passing.includes(refusal.code) : !isLast) {
       this.#dueAt = now + interval;
       return "postponed";
     }
@@ -67,7 +70,7 @@ export function attempt(use) {
  *   until: number }} Request as `localStorage` has it. `sender`: the reply address of the tab that sends it; `until`: when
  *   another one may, in Unix seconds of this browser
  * @typedef {{ request: Request, key: string, isKept: boolean, isStored: boolean, times: RepeatedRequest, timer?: any,
- *   waiters: [(reply: any) => void, (error: Error) => void][] }} Entry
+ *   take?: (reply: any) => boolean, waiters: [(reply: any) => void, (error: Error) => void][] }} Entry
  *   `isStored`: not if `localStorage` is full or blocked; then it lasts as long as the page
  */
 
@@ -96,13 +99,17 @@ export class Requests {
   /** @param {unknown} id in any case: services write it in lower case */
   #key(id) { return this.prefix + String(id).toLowerCase(); }
 
-  /** @param {string} topic @param {Request["message"]} message @param {boolean} isKept @param {string[]} passing */
-  ask(topic, message, isKept, passing) {
+  /**
+   * @param {string} topic @param {Request["message"]} message @param {boolean} isKept @param {string[]} passing
+   * @param {(reply: any) => boolean} [take] whether an accepted reply is the last one
+   */
+  ask(topic, message, isKept, passing, take) {
     let entry = this.#entries.get(this.#key(message.id));
     if (!entry) {
       entry = this.#add({topic, message, passing, sender: this.bus.options.client, until: 0}, isKept);
       this.#store(entry, true);
     }
+    entry.take ??= take;
     const {waiters} = entry;
     /** @type {Promise<any>} */
     const answer = new Promise((...waiter) => waiters.push(waiter));
@@ -144,7 +151,8 @@ export class Requests {
     const {firstSentAt} = entry.times;
     // Of the repetitions, only the first one is surely older than the reply.
     if (firstSentAt !== undefined) this.bus.clockSample(firstSentAt, now, reply.now);
-    if (entry.times.receiveReply(reply.ok ? undefined : reply.error ?? {}, now) !== "postponed")
+    const isLast = !reply.ok || (entry.take?.(reply) ?? true);
+    if (entry.times.receiveReply(reply.ok ? undefined : reply.error ?? {}, now, isLast) !== "postponed")
       return this.#finish(entry, reply);
     this.#store(entry);
     this.#turn(entry);

@@ -9,6 +9,7 @@ import {busOf, dialog, isSettled, login, ownsWorkouts, reader, serverNow, settle
 import {isOlder, sessionTopic, userTopic} from "./topics.js";
 import {bestStretch, distanceAt, lapStretches, lastMovement, momentAt, splitStretches, valueAt} from "./workout-data.js";
 import {DetailsLoader} from "./workout-load.js";
+import {offerFiles} from "./workout-files.js";
 import {bestsTable, exercises, exportText, lapsTable, outsideText, roundsTable, sourceLines, splitsTable, titleOf, totals, when, zoneLimits, zonesTable} from "./workout-view.js";
 
 /** @typedef {import("./workout-data.js").Details} Details */
@@ -383,7 +384,8 @@ const targetWords = {
 
 function drawExports() {
   if (!isOwner) return;
-  show(byID("exports-part"), exports.size > 0);
+  show(byID("exports-part"), true);
+  show(byID("exports"), exports.size > 0);
   const rows = [...exports].sort(([a], [b]) => (a < b ? -1 : 1)).map(([target, status]) => ({
     target,
     name: targetWords[target] ?? target,
@@ -400,6 +402,8 @@ function drawExports() {
     return line;
   });
 }
+
+if (isOwner) offerFiles(bus, sessionTopic(user, session, "request"));
 
 /** @param {string} target */
 async function exportAgain(target) {
