@@ -127,7 +127,17 @@ extension FileFetch {
             if refusal.code == Refusal.sessionNotFound.code { unknownSince = unknownSince ?? now } else { newsAt = now }
             return
         }
+        // The file has become shorter.
+        if refusal.code == Refusal.invalidCommand("").code, next > 0 { return try beginAgain() }
         throw .refused(key, refusal)
+    }
+
+    /// The workout has changed: its first parts are others now.
+    private mutating func beginAgain() throws(FetchFailure) {
+        changes += 1
+        guard changes < Self.changeLimit else { throw .unsettled }
+        (head, next, file, parts) = (nil, 0, nil, [:])
+        ask(from: 0)
     }
 
     /// Whether a part answers the request, and its name is that of a file of the workout.
@@ -142,11 +152,7 @@ extension FileFetch {
 
     private mutating func receivePart(_ part: FilePart) throws(FetchFailure) {
         if let head, (head.workout, head.of, head.name) != (part.workout, part.of, part.name) {
-            changes += 1
-            guard changes < Self.changeLimit else { throw .unsettled }
-            (self.head, next, file, parts) = (nil, 0, nil, [:])
-            // Its first parts are others now.
-            guard case .file(_, 0) = request.action else { return ask(from: 0) }
+            return try beginAgain()
         }
         head = head ?? part
         if part.n >= next { parts[part.n] = part.x }

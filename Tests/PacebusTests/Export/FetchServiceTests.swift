@@ -66,6 +66,19 @@ import Workouts
         #expect(from(system) == [0, 16, 0, 16])
     }
 
+    @Test func `a file that has become shorter is read from the start again`() async throws {
+        let system = try FetchSystem { [session] request, number in
+            switch number {
+            case 1: session.parts(session.bytes(20), request)
+            case 2: [session.reply(request, .invalidCommand("from: the file has 2 parts, from 0"))]
+            default: session.parts(session.bytes(2), request, workout: 31)
+            }
+        }
+        try await system.run(session.key)
+        #expect(try content(system) == session.bytes(2))
+        #expect(from(system) == [0, 16, 0])
+    }
+
     @Test func `a workout that keeps changing is an error`() async throws {
         let system = try FetchSystem { [session] request, number in
             session.parts(session.bytes(20), request, workout: Int64(number))
