@@ -102,6 +102,7 @@ let package = Package(
         // Without pkgConfig, which would link libpq.
         .systemLibrary(name: "CPostgres", path: "Shared/CPostgres", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CMalloc", path: "Shared/CMalloc"),
+        .systemLibrary(name: "CZlib", path: "Shared/CZlib", providers: [.apt(["zlib1g-dev"])]),
         shared("Timing"),
         shared("MQTT", ["CMosquitto", "Timing", collections, coreMetrics, lifecycle, logging, metrics]),
         shared("Workouts"),
@@ -123,7 +124,7 @@ let package = Package(
                 metrics, collections, orderedCollections,
             ]),
         shared("FIT"),
-        shared("Formats", ["FIT", "Workouts"]),
+        shared("Formats", ["CZlib", "FIT", "Workouts"]),
         shared(
             "Client",
             [
