@@ -72,6 +72,7 @@ let package = Package(
         .executable(name: "live-activity-publisher", targets: ["LiveActivityPublisher"]),
         .executable(name: "exporter", targets: ["Exporter"]),
         .executable(name: "virtual-run", targets: ["VirtualRun"]),
+        .executable(name: "importer", targets: ["Importer"]),
         .executable(name: "dashboard", targets: ["Dashboard"]),
         .executable(name: "device", targets: ["Device"]),
         .executable(name: "pacebus", targets: ["Pacebus"]),
@@ -150,6 +151,7 @@ let package = Package(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
         service("Exporter", ["Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
         service("VirtualRun", ["CMalloc", "Client", "Storage"]),
+        service("Importer", ["Client", "Formats", "Storage", crypto]),
         service(
             "Dashboard",
             [
@@ -175,6 +177,7 @@ let package = Package(
         tests(
             "SessionEngine",
             ["SessionEngine", "Bus", "MetricsAggregator", "MQTT", "Storage", "Streams", "Workouts", logging]),
+        tests("Importer", ["Importer", "Bus", "Client", "MQTT", "ServiceKit", "Storage", "Workouts"]),
         tests("VirtualRun", ["VirtualRun", "Bus", "Client", "MQTT", "ServiceKit", "Storage", "Workouts", logging]),
         tests(
             "Streams",
