@@ -18,8 +18,8 @@ struct ImportPlayer {
         case finished(Int)
         /// The session cannot begin or continue now. The player is no longer needed.
         case waits(String, seconds: Double)
-        /// The workout was deleted.
-        case lost(Int)
+        /// The workout is deleted; whether it was already when it began to be logged.
+        case lost(Int, wasThere: Bool)
         case refused(String)
     }
 
@@ -161,7 +161,7 @@ struct ImportPlayer {
         switch playback.outcome {
         case nil: return .nothing
         case .finished?: return .finished(parts[place].index)
-        case .discarded?, .deleted?: return .lost(parts[place].index)
+        case .discarded?, .deleted?: return .lost(parts[place].index, wasThere: isKnown)
         case .missed(let refusal)?: return .refused(refusal.message)
         case .notSynced?:
             restartCount += 1

@@ -32,6 +32,8 @@ struct ImporterLoop {
         self.context = context
         self.store = store
         outbox = Outbox(context: context, store: store)
+        // A commit has at most 16 MiB.
+        outbox.pendingLimit = 8 << 20
         metrics = ImporterMetrics(context.metrics)
     }
 
@@ -56,7 +58,10 @@ struct ImporterLoop {
         case .batch(let received):
             batch = received
             metrics.received(received.messages.count)
-            for message in received.messages { receiveMessage(message, now) }
+            for message in received.messages {
+                receiveMessage(message, now)
+                try await receiveErasure(message, now)
+            }
         case .tick:
             outbox.add(machine.advance(to: now))
             if machine.sweptAt == now { metrics.show(machine) }
@@ -189,9 +194,9 @@ struct ImporterLoop {
         case .waits(let reason, let seconds):
             removePlayer(key)
             outbox.add(machine.wait(key, reason, seconds: seconds, now: now))
-        case .lost(let index):
+        case .lost(let index, let wasThere):
             removePlayer(key)
-            outbox.add(machine.lose(index, of: key, now: now))
+            outbox.add(machine.lose(index, of: key, wasThere: wasThere, now: now))
         case .refused(let reason):
             removePlayer(key)
             outbox.add(machine.refuse(key, reason, now: now))
@@ -254,6 +259,24 @@ struct ImporterLoop {
 
 extension ImporterLoop {
     // MARK: The store
+
+    private struct Erasure: Decodable {
+        let erasedAt: Timestamp?
+    }
+
+    /// Erases what is stored of a user who deleted everything, once.
+    private mutating func receiveErasure(_ message: MQTTMessage, _ now: Moment) async throws {
+        guard case .user(let user, .profile)? = Topic(message.topic), outbox.owns(user.shard),
+            message.payload.contains(#""erasedAt""#.utf8),
+            let time = try? JSONCoding.decode(Erasure.self, from: message.payload).erasedAt
+        else { return }
+        let place = StoreKey(shard: user.shard, key: "\(user)")
+        let known = try await store.records(in: ImportRecord.erasures, at: [place]).first
+        let last = known.flatMap { try? JSONCoding.decode(Timestamp.self, from: $0.value) }
+        guard last.map({ $0 < time }) ?? true else { return }
+        outbox.add(machine.erase(user, before: time))
+        dropPlayers()
+    }
 
     private mutating func load(_ shards: Set<Shard>, _ now: Moment) async throws {
         for record in try await store.records(in: ImportRecord.imports, shards: shards) {

@@ -34,7 +34,8 @@ struct ImporterService: Service {
     /// Sessions of imports are in every shard, whichever shard their user is in.
     private static func subscriptions(_ client: Client) -> [MQTTSubscription] {
         TopicFilter.imports + [
-            TopicFilter.users(.replies(client)), TopicFilter.sessions(.samplesAck(ImportedSession.device)),
+            TopicFilter.users(.replies(client)), TopicFilter.users(.profile),
+            TopicFilter.sessions(.samplesAck(ImportedSession.device)),
             TopicFilter.sessions(.locationsAck(ImportedSession.device)),
         ]
     }

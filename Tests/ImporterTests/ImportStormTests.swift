@@ -50,14 +50,18 @@ struct ImportStormTests {
                 }
                 let acknowledged = world.acks[upload.key]?.n ?? 0
                 guard acknowledged < upload.parts.count, Int.random(in: 0..<3, using: &random) == 0 else { continue }
-                let part = Int.random(in: max(0, acknowledged - 1)...min(acknowledged + 2, upload.parts.count - 1), using: &random)
+                let part = Int.random(
+                    in: max(0, acknowledged - 1)...min(acknowledged + 2, upload.parts.count - 1), using: &random)
                 world.incoming.append(ImporterWorld.message(upload.parts[part], of: upload.key))
             }
             switch Int.random(in: 0..<60, using: &random) {
             case 0: try await world.crash()
             case 1: world.store.failNextCommit(.beforeWriting)
             case 2: world.store.failNextCommit(.afterWriting)
-            case 3...6: if !world.incoming.isEmpty { world.incoming.remove(at: Int.random(in: world.incoming.indices, using: &random)) }
+            case 3...6:
+                if !world.incoming.isEmpty {
+                    world.incoming.remove(at: Int.random(in: world.incoming.indices, using: &random))
+                }
             case 7: world.incoming.shuffle(using: &random)
             default: break
             }
@@ -73,6 +77,8 @@ struct ImportStormTests {
             let count = try #require(services.session?.streams.values.max())
             #expect(services.samples.count == count && services.session?.statusName == .completed)
         }
-        #expect(expected.count == 6 && world.written == expected && Set(world.services.keys) == expected, "SEED=\(random.seed)")
+        #expect(
+            expected.count == 6 && world.written == expected && Set(world.services.keys) == expected,
+            "SEED=\(random.seed)")
     }
 }

@@ -75,8 +75,10 @@ struct ImportRecord: Codable, Hashable {
     static let contents = StoreCollection("contents")
     /// `user/time/import` → a record as JSON, of imports that have been over for an hour.
     static let ended = StoreCollection("ended")
+    /// `user` → when the user deleted everything.
+    static let erasures = StoreCollection("erasures")
     static let schema = StoreSchema(
-        service: "importer", steps: [[imports, parts, contents, ended, DailyQuota.collection]])
+        service: "importer", steps: [[imports, parts, contents, ended, erasures, DailyQuota.collection]])
 
     /// The sessions of its workouts.
     func sessions(of user: User) -> [ImportedSession] {

@@ -24,6 +24,8 @@ enum ImporterAction: Hashable {
     case acknowledge(ImportKey)
     /// Answers a part of an import that has no record.
     case refuse(ImportKey, Refusal?)
+    /// Erases all that is stored of a user who deleted everything at a time.
+    case eraseUser(User, Timestamp)
     case reply(User, Client?, Reply)
     /// Reads the imports of a user that are over and replies.
     case answerList(User, ImportRequest.Envelope)
@@ -46,14 +48,16 @@ extension ImporterAction: OwnedAction {
         case .save(let key), .savePart(let key, _), .eraseParts(let key), .saveContent(let key),
             .archive(let key, _), .publish(let key), .acknowledge(let key), .refuse(let key, _):
             key.user.shard
-        case .reply(let user, _, _), .answerList(let user, _): user.shard
+        case .reply(let user, _, _), .answerList(let user, _), .eraseUser(let user, _): user.shard
         case .forget(let key), .saveUse(let key, _): key.shard
         }
     }
 
     var urgency: Urgency {
         switch self {
-        case .save, .savePart, .eraseParts, .saveContent, .archive, .forget, .publish, .acknowledge, .saveUse: .afterCommit
+        case .save, .savePart, .eraseParts, .saveContent, .archive, .forget, .publish, .acknowledge, .eraseUser,
+            .saveUse:
+            .afterCommit
         // A client that gets no reply sends its request or part again.
         case .reply, .answerList, .refuse: .dropIfRefused
         }
@@ -86,6 +90,10 @@ extension ImporterMachine: OwningMachine {
                 .delete(ImportRecord.imports, key), .deleteFolder(ImportRecord.parts, key),
             ]
         case .forget(let key): [.delete(ImportRecord.ended, key.key)]
+        case .eraseUser(let user, let time):
+            [ImportRecord.imports, ImportRecord.parts, ImportRecord.contents, ImportRecord.ended].map {
+                .deleteFolder($0, user)
+            } + [.put(ImportRecord.erasures, user, time)]
         case .saveUse(let key, let value?):
             [PendingWrite(DailyQuota.collection, .put(key: key.key, value: value))]
         case .saveUse(let key, nil): [.delete(DailyQuota.collection, key.key)]
@@ -121,7 +129,7 @@ extension ImporterMachine: OwningMachine {
             return [Self.ack(key, ImportAck(n: record.status.isOver ? record.of : record.received))]
         case .refuse(let key, let refusal): return [Self.ack(key, ImportAck(n: 0, error: refusal))]
         case .reply(let user, let client, let reply): return reply.messages(to: user, client)
-        case .save, .eraseParts, .saveContent, .archive, .forget, .answerList, .saveUse: return []
+        case .save, .eraseParts, .saveContent, .archive, .forget, .eraseUser, .answerList, .saveUse: return []
         }
     }
 

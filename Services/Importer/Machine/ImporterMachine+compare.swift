@@ -46,13 +46,14 @@ extension ImporterMachine {
         return takeQuotaChanges()
     }
 
-    /// Whether an earlier import of the user may be the same workout and is not over.
+    /// Whether an import of the user that may be the same workout is compared or logged now.
     private func isHeld(_ entry: Entry, _ key: ImportKey) -> Bool {
         entries.contains { otherKey, other in
-            guard otherKey.user == key.user, otherKey != key, !other.record.status.isOver,
-                other.record.status != .asking, !other.record.workouts.isEmpty,
-                (other.record.beganAt, otherKey) < (entry.record.beganAt, key)
-            else { return false }
+            guard otherKey.user == key.user, otherKey != key else { return false }
+            switch (other.record.status, other.stage) {
+            case (.logging, _), (.waiting, _), (_, .comparing): break
+            default: return false
+            }
             return other.record.fingerprint == entry.record.fingerprint
                 || other.record.workouts.contains { workout in
                     entry.record.workouts.contains { $0.resembles(workout.start, workout.end) }
@@ -156,12 +157,17 @@ extension ImporterMachine {
         return record.workouts.allSatisfy(\.isLogged) ? move(key, to: .done, now: now) : [.save(key)]
     }
 
-    /// A workout of the file was deleted while it was logged. Reading the file again logs it under another id.
-    mutating func lose(_ index: Int, of key: ImportKey, now: Moment) -> [ImporterAction] {
+    /// A workout of the file is deleted: before this import, or while it was logged. It needs another id.
+    mutating func lose(_ index: Int, of key: ImportKey, wasThere: Bool, now: Moment) -> [ImporterAction] {
         change(key) { $0.workouts[index].generation += 1 }
+        if wasThere {
+            set(.idle, of: key)
+            return [.save(key)]
+        }
         let name = entries[key]?.record.name ?? ""
         return [.saveContent(key)]
-            + refuse(key, "the workout of '\(name)' was deleted while it was logged; send retry to log it again", now: now)
+            + refuse(
+                key, "the workout of '\(name)' was deleted while it was logged; send retry to log it again", now: now)
     }
 
     /// The session takes commands and items.

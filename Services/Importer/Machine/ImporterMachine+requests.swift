@@ -29,7 +29,8 @@ extension ImporterMachine {
     ) throws(Refusal) -> [ImporterAction] {
         guard let id = action.id, let entry = entries[ImportKey(user, id)] else {
             throw Refusal(
-                code: "import_not_found", message: "import not found, or over for more than an hour; upload the file again")
+                code: "import_not_found",
+                message: "import not found, or over for more than an hour; upload the file again")
         }
         let (key, record) = (ImportKey(user, id), entry.record)
         switch action {
@@ -84,11 +85,23 @@ extension ImporterMachine {
                 actions += refuse(key, "'\(record.name)' came in part only; upload it again", now: now)
             case .asking where age >= Self.answerTimeout:
                 actions += refuse(
-                    key, "nobody answered whether to import '\(record.name)'; upload it again to be asked again", now: now)
+                    key, "no answer came whether to import '\(record.name)'; upload it again to import it",
+                    now: now)
             default: break
             }
         }
         return actions
+    }
+
+    /// Removes the imports that a user began before deleting everything.
+    mutating func erase(_ user: User, before time: Timestamp) -> [ImporterAction] {
+        let keys = entries.filter { $0.key.user == user && $0.value.record.beganAt.wallClock <= time }.keys.sorted()
+        for key in keys {
+            evict(key)
+            parts[key] = nil
+        }
+        let others = entries.keys.filter { $0.user == user }.sorted()
+        return [.eraseUser(user, time)] + others.map { .save($0) } + keys.map { .publish($0) }
     }
 
     // MARK: Retained statuses

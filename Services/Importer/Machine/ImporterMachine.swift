@@ -34,7 +34,7 @@ struct ImporterMachine {
     enum Stage {
         /// Its next step is due at `dueAt`.
         case idle
-        /// Another import of the user, which may be the same workout, comes first.
+        /// Another import of the user, which may be the same workout, came first.
         case held
         /// The file is being read. Outcomes of other readings do not count.
         case reading(Int)
@@ -189,7 +189,7 @@ struct ImporterMachine {
         let isDue = entry.shownAt.map { now.seconds(since: $0) >= Self.progressInterval } ?? true
         if isDue { show(&entry, now) }
         store(entry, key)
-        return isDue ? [.publish(key)] : []
+        return isDue ? [.save(key), .publish(key)] : []
     }
 
     // MARK: Files to read

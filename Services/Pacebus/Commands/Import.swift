@@ -7,7 +7,8 @@ import Workouts
 extension Pacebus {
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "import", abstract: "Makes workouts of recorded files: FIT, TCX, GPX, also compressed with gzip.",
+            commandName: "import",
+            abstract: "Makes workouts of recorded files: FIT, TCX, GPX, also compressed with gzip.",
             discussion: """
                 The same file is imported once, however often it is sent. Exits with 1 if a file was refused, and goes on \
                 with the others before.

@@ -102,11 +102,11 @@ struct FileUpload {
             newsAt = sendAt
             return
         }
-        // A lower number: the service lost parts, or a part was lost on its way.
-        if ack.n <= acknowledged, ack.n < next, repeatAt.map({ now < $0 }) ?? true, ack.n == acknowledged { return }
+        // A part that was lost on its way is sent again after the stall.
+        guard ack.n != acknowledged else { return }
+        // With a lower number the service has lost parts.
+        next = ack.n < acknowledged ? ack.n : max(next, ack.n)
         acknowledged = min(ack.n, parts.count)
-        next = max(next, acknowledged)
-        if ack.n == 0 { next = 0 }
         repeatAt = now + Self.stall
     }
 
@@ -118,7 +118,7 @@ struct FileUpload {
             return [Topic.user(user, .importRequest).message(JSONCoding.encode(answer))]
         }
         guard now >= sendAt else { return [] }
-        if let due = repeatAt, now >= due, acknowledged < parts.count { next = acknowledged }
+        if let repeatAt, now >= repeatAt { next = acknowledged }
         guard next < parts.count, next < acknowledged + Self.window else { return [] }
         let part = parts[next]
         if next == acknowledged { repeatAt = now + Self.stall }

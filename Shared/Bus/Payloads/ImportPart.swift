@@ -24,7 +24,7 @@ package struct ImportPart: Equatable, Sendable {
 }
 
 extension ImportPart {
-    /// The parts of a file; `nil` if it is empty or too large for any number of parts.
+    /// The parts of a file; none if it is empty.
     package static func all(of content: Data, name: String) -> [ImportPart] {
         let starts = Array(stride(from: content.startIndex, to: content.endIndex, by: size))
         return starts.enumerated().map { number, start in

@@ -132,7 +132,7 @@ extension UserTopic.Kind {
         case .profile:
             TopicRow(
                 .atLeastOnce, retained: true, from: [.sessionEngine],
-                to: [.sessionEngine, .liveActivityPublisher, .virtualRun], viewers: false)
+                to: [.sessionEngine, .liveActivityPublisher, .virtualRun, .importer], viewers: false)
         // A request to set the profile has body data.
         case .request:
             TopicRow(

@@ -25,8 +25,10 @@ struct ImportPayloadTests {
     }
 
     @Test(arguments: [
-        (#""n":1,"of":1,"name":"a","bytes":1,"x":"YQ==""#, "n: "), (#""n":0,"of":0,"name":"a","bytes":1,"x":"YQ==""#, "of: "),
-        (#""n":0,"of":1,"name":"","bytes":1,"x":"YQ==""#, "name: "), (#""n":0,"of":1,"name":"a","bytes":0,"x":"YQ==""#, "bytes: "),
+        (#""n":1,"of":1,"name":"a","bytes":1,"x":"YQ==""#, "n: "),
+        (#""n":0,"of":0,"name":"a","bytes":1,"x":"YQ==""#, "of: "),
+        (#""n":0,"of":1,"name":"","bytes":1,"x":"YQ==""#, "name: "),
+        (#""n":0,"of":1,"name":"a","bytes":0,"x":"YQ==""#, "bytes: "),
         (#""n":0,"of":1,"name":"a","bytes":1,"x":"?""#, "x: "), (#""n":0,"of":1,"name":"a","bytes":1"#, "x: missing"),
         (#""n":0,"of":1,"name":"a\u0007","bytes":1,"x":"YQ==""#, "name: "),
     ])
