@@ -123,7 +123,8 @@ struct FileUpload {
         let part = parts[next]
         if next == acknowledged { repeatAt = now + Self.stall }
         next += 1
-        sendAt = now + Double(part.content.count) / Self.rate
+        // Ticks are no multiples of the interval.
+        sendAt = (now.seconds(since: sendAt) < 1 ? sendAt : now) + Double(part.content.count) / Self.rate
         return [Topic.user(user, .importParts(id)).message(JSONCoding.encode(part))]
     }
 }
