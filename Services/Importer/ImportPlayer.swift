@@ -148,7 +148,10 @@ struct ImportPlayer {
             if playback.outcome == nil { return .progress(progress) }
         case .takeBack(let kind, let number): _ = playback.takeBack(kind, from: number, contents)
         case .fail(.stream(.tooManyItems(_, let retryAfter?)), _):
-            return .waits("the account's limit of items is reached", seconds: Double(retryAfter))
+            let minutes = (retryAfter + 59) / 60
+            return .waits(
+                "the services take no more items for now, because a limit is reached; it goes on in \(minutes) min",
+                seconds: Double(retryAfter))
         case .fail(.stream(let failure), _): return .refused("the items of the file are refused: \(failure)")
         case .fail(.refused(.start, let refusal), _) where !isKnown && refusal.retryAfter == nil:
             // The engine has a session of this id and has removed its replies.

@@ -2,6 +2,7 @@ import Bus
 import Foundation
 import MQTT
 import ServiceKit
+import Storage
 import TestSupport
 import Testing
 import Workouts
@@ -145,6 +146,59 @@ struct ImportTests {
         try await world.step()
         #expect(world.acks[keys[20]]?.n == 1 && world.acks[keys[20]]?.error == nil)
         #expect(try await world.ask(.skip(keys[1].id), of: anna)?.error?.message.contains("receiving") == true)
+    }
+
+    @Test func `a damaged file ends as workouts, with a question or with a reason, and hurts no other`() async throws {
+        var random = SeededRandom()
+        var world = try await ImporterWorld()
+        for number in 0..<300 {
+            var content = file(start: start + number * 10_000, duration: 60)
+            for _ in 0..<Int.random(in: 1...8, using: &random) {
+                content[Int.random(in: content.indices, using: &random)] = .random(in: 0...255, using: &random)
+            }
+            let damaged = try await world.upload(content, as: key(), until: [.done, .refused, .asking])
+            let isOver = damaged.map { [.done, .refused, .asking].contains($0.status) } ?? false
+            #expect(
+                isOver && (damaged?.status == .done || damaged?.reason != nil), "SEED=\(random.seed), file \(number)")
+            try await world.step(seconds: 3_700)
+        }
+        #expect(try await world.upload(file(start: start - 20_000), as: key(ben))?.status == .done)
+    }
+
+    @Test func `after a user deleted everything, nothing of the user is stored`() async throws {
+        var world = try await ImporterWorld()
+        _ = try await world.upload(file(), as: key())
+        let open = key()
+        let part = ImportPart.all(of: Data(count: 200_000), name: "a.fit")[0]
+        world.incoming = [ImporterWorld.message(part, of: open)]
+        try await world.step()
+        let kept = try #require(try await world.upload(file(), as: key(ben)))
+        let profile = UserProfile(revision: 1, profile: Profile(), erasedAt: world.clock.now + 1)
+        world.incoming = [Topic.user(anna, .profile).message(JSONCoding.encode(profile))]
+        try await world.step(seconds: 2)
+        #expect(world.statuses[open] == nil)
+        for collection in [ImportRecord.imports, ImportRecord.parts, ImportRecord.contents, ImportRecord.ended] {
+            #expect(try await world.stored(collection).allSatisfy { $0.hasPrefix("ben/") }, "\(collection.name)")
+        }
+        // The retained profile comes again with each connection, and erases nothing that began later.
+        let later = key()
+        world.incoming = [ImporterWorld.message(part, of: later)]
+        try await world.step(seconds: 1)
+        world.incoming = [Topic.user(anna, .profile).message(JSONCoding.encode(profile))]
+        try await world.step()
+        #expect(world.statuses[later]?.status == .receiving && kept.sessions.count == 1)
+    }
+
+    @Test func `a file that overlaps a session in progress waits, and is logged when that is over`() async throws {
+        var world = try await ImporterWorld(FakeServices.Faults(startsPostponed: 1))
+        let key = key()
+        let waiting = try #require(try await world.upload(file(), as: key, until: [.waiting]))
+        #expect(waiting.reason?.contains("overlaps a session") == true)
+        #expect(try await world.wait(for: key)?.status == .done)
+        let canceled = ImportKey(ben, ImportID(UUID()))
+        _ = try await world.upload(file(), as: canceled, until: [.waiting])
+        #expect(try await world.ask(.cancel(canceled.id), of: ben)?.ok == true)
+        #expect(world.statuses[canceled]?.status == .refused)
     }
 
     @Test func `a session id follows from user, content, workout and generation alone`() {

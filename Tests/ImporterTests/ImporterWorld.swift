@@ -28,10 +28,12 @@ struct ImporterWorld {
     private(set) var written: Set<SessionKey> = []
     private var workouts: [SessionKey: WorkoutRecord] = [:]
     private var outcomes: [ReadOutcome] = []
-    /// Whether files are read at once.
-    var reads = true
 
-    init() async throws {
+    private let faults: FakeServices.Faults
+
+    /// - Parameter faults: of the services of each session.
+    init(_ faults: FakeServices.Faults = FakeServices.Faults()) async throws {
+        self.faults = faults
         store = database.replica()
         loop = Self.loop(bus, clock, store)
         try await begin()
@@ -88,7 +90,10 @@ struct ImporterWorld {
             case .session(let key, _)?:
                 written.insert(key)
                 let known = services[key]
-                let service = known ?? FakeServices(key: key, device: ImportedSession.device, clock: clock)
+                let service =
+                    known
+                    ?? FakeServices(
+                        key: key, device: ImportedSession.device, clock: clock, faults: faults)
                 services[key] = service
                 for answer in service.answer(message) {
                     if case .session(_, .workout)? = Topic(answer.topic) {
