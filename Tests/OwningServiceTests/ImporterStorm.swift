@@ -37,7 +37,7 @@ struct ImporterStorm: StormService {
         return (1...3).map { number in
             var script = StormScript(number)
             let (user, id) = (script.key.user, ImportID(script.key.session.uuid))
-            let file = FITFixture.workout(start: 1_600_000_000 + count * 10_000, duration: 60 * number)
+            let file = FITFixture.workout(start: 1_600_000_000 + count * 10_000, duration: 1_500 * number)
             for part in ImportPart.all(of: Data(file), name: "run.fit") {
                 script.steps.append(
                     .stream(
