@@ -38,6 +38,9 @@ struct FileUpload {
         user: User, name: String, content: Data, importsDuplicates: Bool, client: Client, now: Moment
     ) {
         (self.user, self.importsDuplicates, self.client) = (user, importsDuplicates, client)
+        // The rest of half a character takes three bytes.
+        let name = String(
+            decoding: name.escapingControlCharacters().utf8.prefix(ImportPart.nameLimit - 3), as: UTF8.self)
         parts = ImportPart.all(of: content, name: name)
         (sendAt, newsAt) = (now, now)
     }
