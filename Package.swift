@@ -72,6 +72,7 @@ let package = Package(
         .executable(name: "live-activity-publisher", targets: ["LiveActivityPublisher"]),
         .executable(name: "exporter", targets: ["Exporter"]),
         .executable(name: "virtual-run", targets: ["VirtualRun"]),
+        .executable(name: "importer", targets: ["Importer"]),
         .executable(name: "dashboard", targets: ["Dashboard"]),
         .executable(name: "device", targets: ["Device"]),
         .executable(name: "pacebus", targets: ["Pacebus"]),
@@ -102,6 +103,7 @@ let package = Package(
         // Without pkgConfig, which would link libpq.
         .systemLibrary(name: "CPostgres", path: "Shared/CPostgres", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CMalloc", path: "Shared/CMalloc"),
+        .systemLibrary(name: "CZlib", path: "Shared/CZlib", providers: [.apt(["zlib1g-dev"])]),
         shared("Timing"),
         shared("MQTT", ["CMosquitto", "Timing", collections, coreMetrics, lifecycle, logging, metrics]),
         shared("Workouts"),
@@ -123,7 +125,7 @@ let package = Package(
                 metrics, collections, orderedCollections,
             ]),
         shared("FIT"),
-        shared("Formats", ["FIT", "Workouts"]),
+        shared("Formats", ["CZlib", "FIT", "Workouts"]),
         shared(
             "Client",
             [
@@ -149,6 +151,7 @@ let package = Package(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
         service("Exporter", ["Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
         service("VirtualRun", ["CMalloc", "Client", "Storage"]),
+        service("Importer", ["Client", "Formats", "Storage", crypto]),
         service(
             "Dashboard",
             [
@@ -174,6 +177,7 @@ let package = Package(
         tests(
             "SessionEngine",
             ["SessionEngine", "Bus", "MetricsAggregator", "MQTT", "Storage", "Streams", "Workouts", logging]),
+        tests("Importer", ["Importer", "Bus", "Client", "MQTT", "ServiceKit", "Storage", "Workouts"]),
         tests("VirtualRun", ["VirtualRun", "Bus", "Client", "MQTT", "ServiceKit", "Storage", "Workouts", logging]),
         tests(
             "Streams",
@@ -215,7 +219,7 @@ let package = Package(
         tests(
             "OwningService",
             [
-                "Bus", "Exporter", "Formats", "LiveActivityPublisher", "MetricsAggregator", "MQTT", "RouteBuilder",
+                "Bus", "Exporter", "Formats", "Importer", "LiveActivityPublisher", "MetricsAggregator", "MQTT", "RouteBuilder",
                 "ServiceKit", "SessionEngine", "Storage", "Streams", "VirtualRun", "WeatherFetcher",
                 "Workouts",
             ]),

@@ -13,7 +13,7 @@ prepare_attack() {
 
 prepare_replicas() {
     prepare_attack metrics-aggregator=4 route-builder=2 session-engine=2 exporter=2 live-activity-publisher=2 \
-        virtual-run=2 weather-fetcher=2
+        virtual-run=2 importer=2 weather-fetcher=2
     start_postgres
 }
 

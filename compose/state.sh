@@ -16,7 +16,7 @@ need_running() {
 claimants() { find /proc/[0-9]*/fd -lname "$PWD/data/up.lock" 2>/dev/null | cut -d / -f 3 | sort -u; }
 
 # The services that may have replicas.
-scalable=(session-engine metrics-aggregator route-builder weather-fetcher exporter live-activity-publisher virtual-run dashboard)
+scalable=(session-engine metrics-aggregator route-builder weather-fetcher exporter live-activity-publisher virtual-run importer dashboard)
 
 # check_scale SERVICE=N: sets $service and $count. Fails unless the service may have that number of replicas.
 check_scale() {

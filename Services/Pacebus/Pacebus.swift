@@ -22,7 +22,7 @@ struct Pacebus: AsyncParsableCommand {
                 name: "Session",
                 subcommands: [
                     Start.self, Pause.self, Resume.self, Lap.self, Suspend.self, End.self, Discard.self, Recover.self,
-                    Update.self, Status.self, Follow.self, History.self, Export.self,
+                    Update.self, Status.self, Follow.self, History.self, Export.self, Import.self,
                 ]),
             CommandGroup(
                 name: "Planned workout",

@@ -175,6 +175,7 @@ package enum SessionKind {}
 package enum RunKind {}
 package enum CommandKind {}
 package enum PlanKind {}
+package enum ImportKind {}
 
 /// A session. User and session together identify a workout.
 package typealias SessionID = Identifier<SessionKind>
@@ -182,6 +183,8 @@ package typealias SessionID = Identifier<SessionKind>
 package typealias RunID = Identifier<RunKind>
 /// A planned workout that a user saved.
 package typealias PlanID = Identifier<PlanKind>
+/// A file that a user uploads.
+package typealias ImportID = Identifier<ImportKind>
 /// A command or request. The id makes a repetition harmless.
 package typealias CommandID = Identifier<CommandKind>
 

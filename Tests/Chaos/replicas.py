@@ -21,7 +21,7 @@ KINDS, ODDS, GOALS = ("kill", "drain", "freeze", "cut", "gain"), (3, 3, 2, 1, 5)
 SERVICES = ("metrics-aggregator", "route-builder", "session-engine")
 WEIGHTS = (3, 3, 2)
 # These have no streams: each only gains shards and freezes.
-OTHERS = ("exporter", "live-activity-publisher", "virtual-run", "weather-fetcher")
+OTHERS = ("exporter", "live-activity-publisher", "virtual-run", "importer", "weather-fetcher")
 
 
 def processes(service):

@@ -56,6 +56,7 @@ struct AccessRights {
         let watch = Device("watch-1")!
         let health = Target("healthkit")!
         let run = RunID(UUID())
+        let upload = ImportID(UUID())
         let sessionTopics: [SessionTopic] = [
             .command, .state, .profile, .samples(watch), .samplesAck(watch), .locations(watch), .locationsAck(watch),
             .heard(.samples), .heard(.locations), .metrics, .route, .weather, .announcements, .activityRegister,
@@ -66,7 +67,8 @@ struct AccessRights {
             .current, .profile, .request, .plans, .replies(Client("phone-1")!), .rejected, .coachRequest, .coachReply,
             .viewerRequest(User("annas-coach")!), .viewerRequest(User("coach")!), .viewerRequest(User("bob")!),
             .virtualRunRequest, .virtualRun(run), .partners(run), .partnerPositions(run), .virtualRunAnnouncements(run),
-            .virtualRunPeople, .notificationsRegister, .signOut, .signedOut,
+            .virtualRunPeople, .notificationsRegister, .signOut, .signedOut, .importRequest, .importStatus(upload),
+            .importParts(upload), .importAck(upload),
         ]
         precondition(Set(sessionTopics.map(\.kind)) == Set(SessionTopic.Kind.allCases), "a topic is missing")
         precondition(Set(userTopics.map(\.kind)) == Set(UserTopic.Kind.allCases), "a topic is missing")

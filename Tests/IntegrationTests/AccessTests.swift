@@ -33,7 +33,8 @@ struct AccessTests {
             (.service("route-builder"), "_route-builder"), (.service("weather-fetcher"), "_weather-fetcher"),
             (.service("exporter"), "_exporter"),
             (.service("live-activity-publisher"), "_live-activity-publisher"),
-            (.service("virtual-run"), "_virtual-run"), (.service("dashboard"), "_dashboard"),
+            (.service("virtual-run"), "_virtual-run"), (.service("importer"), "_importer"),
+            (.service("dashboard"), "_dashboard"),
         ]
         // A new account is tested too.
         let known = Set((others.map(\.1) + people.map(\.2)))

@@ -22,7 +22,7 @@ final class ComposeSystem: Sendable {
         let products = URL(filePath: tests).deletingLastPathComponent()
         for name in [
             "session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "exporter",
-            "live-activity-publisher", "virtual-run", "dashboard", "device", "pacebus",
+            "live-activity-publisher", "virtual-run", "importer", "dashboard", "device", "pacebus",
         ] {
             try FileManager.default.createSymbolicLink(
                 atPath: bin + "/" + name, withDestinationPath: products.appending(path: name).path)

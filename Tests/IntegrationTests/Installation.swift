@@ -10,6 +10,7 @@ final class Installation {
         case router = "route-builder"
         case exporter
         case virtualRun = "virtual-run"
+        case importer
     }
 
     /// The services of every workout.

@@ -15,7 +15,7 @@ struct KubernetesTests {
         let folder = try TemporaryFolder()
         for name in [
             "session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "exporter",
-            "live-activity-publisher", "virtual-run", "dashboard",
+            "live-activity-publisher", "virtual-run", "importer", "dashboard",
         ] {
             #expect(try await Installation.run(name, ["--help"], log: folder.file(name)).finish() == 0)
         }

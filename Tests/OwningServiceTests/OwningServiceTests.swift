@@ -47,4 +47,8 @@ import Workouts
     @Test func `virtual-run keeps its guarantees in any order of faults`() async throws {
         try await test(VirtualRunStorm.self, runs: 10)
     }
+
+    @Test func `importer keeps its guarantees in any order of faults`() async throws {
+        try await test(ImporterStorm.self, runs: 10)
+    }
 }

@@ -48,4 +48,8 @@ struct PostgresOwningServiceTests {
     @Test func `virtual-run keeps its guarantees on PostgreSQL`() async throws {
         try await test(VirtualRunStorm.self)
     }
+
+    @Test func `importer keeps its guarantees on PostgreSQL`() async throws {
+        try await test(ImporterStorm.self)
+    }
 }

@@ -259,7 +259,15 @@ static bool is_of_viewed_user(const struct account *account, const char *topic) 
 }
 
 static bool may_write(const struct account *account, const char *topic) {
-    static const char *const of_user[] = {"notifications/register", "request", "run-request", "sign-out", NULL};
+    static const char *const of_user[] = {
+        "import-request",
+        "imports/+/parts",
+        "notifications/register",
+        "request",
+        "run-request",
+        "sign-out",
+        NULL,
+    };
     static const char *const of_session[] = {
         "command",
         "samples/+",

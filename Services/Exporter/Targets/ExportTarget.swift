@@ -1,5 +1,4 @@
 import AsyncHTTPClient
-import Dispatch
 import Formats
 import ServiceKit
 import Storage
@@ -77,14 +76,4 @@ enum Delivery: Equatable, Sendable {
     case refused(String)
     /// A later attempt may succeed, after `retryAfter` seconds at the earliest.
     case failed(String, retryAfter: Double? = nil)
-}
-
-/// Runs blocking file work on its own thread, because all tasks share one thread a core.
-func onFileThread<Value: Sendable, Failure: Error>(
-    _ work: @escaping @Sendable () throws(Failure) -> Value
-) async throws(Failure) -> Value {
-    let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
-        DispatchQueue.global().async { continuation.resume(returning: Result(catching: work)) }
-    }
-    return try result.get()
 }

@@ -30,6 +30,8 @@ package struct Reply: Codable, Hashable, Sendable {
     package var routes: [RunRoute]?
     /// The splits of all its runners.
     package var splits: [RunSplits]?
+    /// The requested imports that are over, newest first.
+    package var imports: [ImportStatus]?
 
     package init(id: CommandID, revision: Int64?, now: Timestamp, error: Refusal? = nil) {
         self.id = id

@@ -50,6 +50,11 @@ package enum TopicFilter {
             qos: UserTopic.Kind.virtualRun.row.qos)
     }
 
+    /// The files that all users upload: requests, statuses and parts.
+    package static let imports = [UserTopic.Kind.importStatus, .importRequest, .importParts].map { kind in
+        MQTTSubscription(filter: Topic.name(Topic.users, "+", kind.rawValue), qos: kind.row.qos)
+    }
+
     /// The live metrics of all sessions of a user.
     package static func metrics(of user: User) -> MQTTSubscription { sessions(.metrics, of: user) }
 

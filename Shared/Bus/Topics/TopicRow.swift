@@ -16,6 +16,7 @@ package enum Party: String, CaseIterable, Sendable {
     case exporter
     case liveActivityPublisher = "live-activity-publisher"
     case virtualRun = "virtual-run"
+    case importer
     case dashboard
 
     package var isService: Bool { ![.user, .viewer, .coach].contains(self) }
@@ -72,17 +73,17 @@ extension SessionTopic.Kind {
         let owners: [Party] = [.sessionEngine, .metricsAggregator, .routeBuilder, .exporter]
         let showing: [Party] = [.exporter, .virtualRun]
         return switch self {
-        case .command: TopicRow(.atLeastOnce, from: [.user], to: [.sessionEngine], queue: .request)
+        case .command: TopicRow(.atLeastOnce, from: [.user, .importer], to: [.sessionEngine], queue: .request)
         case .state: TopicRow(.atLeastOnce, retained: true, from: [.sessionEngine], to: Party.working)
         case .profile:
             TopicRow(
                 .atLeastOnce, retained: true, from: [.sessionEngine],
                 to: [.sessionEngine, .metricsAggregator, .exporter],
                 viewers: false)
-        case .samples: TopicRow(.atMostOnce, from: [.user], to: [.metricsAggregator], queue: .items)
-        case .samplesAck: TopicRow(.atMostOnce, from: [.metricsAggregator], to: [])
-        case .locations: TopicRow(.atMostOnce, from: [.user], to: [.routeBuilder], queue: .items)
-        case .locationsAck: TopicRow(.atMostOnce, from: [.routeBuilder], to: [])
+        case .samples: TopicRow(.atMostOnce, from: [.user, .importer], to: [.metricsAggregator], queue: .items)
+        case .samplesAck: TopicRow(.atMostOnce, from: [.metricsAggregator], to: [.importer])
+        case .locations: TopicRow(.atMostOnce, from: [.user, .importer], to: [.routeBuilder], queue: .items)
+        case .locationsAck: TopicRow(.atMostOnce, from: [.routeBuilder], to: [.importer])
         case .metrics:
             TopicRow(
                 .atMostOnce, retained: true, from: [.metricsAggregator], to: [.liveActivityPublisher, .virtualRun])
@@ -112,7 +113,8 @@ extension SessionTopic.Kind {
             TopicRow(
                 .atLeastOnce, from: [.user, .metricsAggregator, .exporter, .virtualRun], to: owners, queue: .request)
         case .workout:
-            TopicRow(.atLeastOnce, retained: true, from: [.sessionEngine], to: [.sessionEngine] + showing)
+            TopicRow(
+                .atLeastOnce, retained: true, from: [.sessionEngine], to: [.sessionEngine] + showing + [.importer])
         case .export: TopicRow(.atLeastOnce, retained: true, from: [.exporter], to: [.exporter])
         case .exportResult: TopicRow(.atLeastOnce, from: [.user], to: [.exporter], queue: .request)
         }
@@ -130,9 +132,11 @@ extension UserTopic.Kind {
         case .profile:
             TopicRow(
                 .atLeastOnce, retained: true, from: [.sessionEngine],
-                to: [.sessionEngine, .liveActivityPublisher, .virtualRun], viewers: false)
+                to: [.sessionEngine, .liveActivityPublisher, .virtualRun, .importer], viewers: false)
         // A request to set the profile has body data.
-        case .request: TopicRow(.atLeastOnce, from: [.user], to: [.sessionEngine], viewers: false, queue: .request)
+        case .request:
+            TopicRow(
+                .atLeastOnce, from: [.user, .importer], to: [.sessionEngine], viewers: false, queue: .request)
         case .viewerRequest:
             TopicRow(
                 .atLeastOnce, from: [.viewer], to: [.sessionEngine, .metricsAggregator, .routeBuilder], viewers: false,
@@ -140,8 +144,8 @@ extension UserTopic.Kind {
         case .plans: TopicRow(.atLeastOnce, retained: true, from: [.sessionEngine], to: [.sessionEngine])
         case .replies:
             TopicRow(
-                .atLeastOnce, from: [.sessionEngine, .exporter, .liveActivityPublisher, .virtualRun], to: [],
-                viewers: false)
+                .atLeastOnce, from: [.sessionEngine, .exporter, .liveActivityPublisher, .virtualRun, .importer],
+                to: [.importer], viewers: false)
         case .rejected: TopicRow(.atMostOnce, from: Party.working, to: [], viewers: false)
         case .coachRequest: TopicRow(.atLeastOnce, from: [.sessionEngine], to: [.coach], viewers: false)
         case .coachReply: TopicRow(.atLeastOnce, from: [.coach], to: [.sessionEngine], viewers: false)
@@ -165,6 +169,11 @@ extension UserTopic.Kind {
                 .atLeastOnce, retained: true, from: [.sessionEngine], to: [.sessionEngine, .dashboard], viewers: false)
         case .notificationsRegister:
             TopicRow(.atLeastOnce, from: [.user], to: [.liveActivityPublisher], secret: true, queue: .request)
+        case .importRequest: TopicRow(.atLeastOnce, from: [.user], to: [.importer], viewers: false, queue: .request)
+        case .importStatus:
+            TopicRow(.atLeastOnce, retained: true, from: [.importer], to: [.importer], viewers: false)
+        case .importParts: TopicRow(.atMostOnce, from: [.user], to: [.importer], viewers: false, queue: .items)
+        case .importAck: TopicRow(.atMostOnce, from: [.importer], to: [], viewers: false)
         }
     }
 }

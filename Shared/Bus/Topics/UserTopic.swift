@@ -28,8 +28,13 @@ package enum UserTopic: Hashable, Sendable {
     case signOut
     /// The logins that were ended.
     case signedOut
+    case importRequest
+    /// How far the import of a file is.
+    case importStatus(ImportID)
+    case importParts(ImportID)
+    case importAck(ImportID)
 
-    /// The levels of a user topic as an MQTT filter: `+` stands for any client, viewer or run.
+    /// The levels of a user topic as an MQTT filter: `+` stands for any client, viewer, run or import.
     package enum Kind: String, CaseIterable, Sendable {
         case current, profile, request, plans
         case viewerRequest = "viewers/+/request"
@@ -46,6 +51,10 @@ package enum UserTopic: Hashable, Sendable {
         case notificationsRegister = "notifications/register"
         case signOut = "sign-out"
         case signedOut = "signed-out"
+        case importRequest = "import-request"
+        case importStatus = "imports/+"
+        case importParts = "imports/+/parts"
+        case importAck = "imports/+/parts/ack"
     }
 
     var levels: String {
@@ -80,6 +89,10 @@ extension UserTopic {
         case .notificationsRegister: (.notificationsRegister, [])
         case .signOut: (.signOut, [])
         case .signedOut: (.signedOut, [])
+        case .importRequest: (.importRequest, [])
+        case .importStatus(let id): (.importStatus, [id.description])
+        case .importParts(let id): (.importParts, [id.description])
+        case .importAck(let id): (.importAck, [id.description])
         }
     }
 
@@ -98,20 +111,27 @@ extension UserTopic {
             case .coachRequest: .coachRequest
             case .coachReply: .coachReply
             case .virtualRunRequest: .virtualRunRequest
-            case .virtualRun: Self.run(first).map(UserTopic.virtualRun)
+            case .virtualRun: Self.identifier(first).map(UserTopic.virtualRun)
             case .virtualRunPeople: .virtualRunPeople
-            case .partners: Self.run(first).map(UserTopic.partners)
-            case .partnerPositions: Self.run(first).map(UserTopic.partnerPositions)
-            case .virtualRunAnnouncements: Self.run(first).map(UserTopic.virtualRunAnnouncements)
+            case .partners: Self.identifier(first).map(UserTopic.partners)
+            case .partnerPositions: Self.identifier(first).map(UserTopic.partnerPositions)
+            case .virtualRunAnnouncements: Self.identifier(first).map(UserTopic.virtualRunAnnouncements)
             case .notificationsRegister: .notificationsRegister
             case .signOut: .signOut
             case .signedOut: .signedOut
+            case .importRequest: .importRequest
+            case .importStatus: Self.identifier(first).map(UserTopic.importStatus)
+            case .importParts: Self.identifier(first).map(UserTopic.importParts)
+            case .importAck: Self.identifier(first).map(UserTopic.importAck)
             }
         guard let topic else { return nil }
         self = topic
     }
-    /// One run has one topic: its id in lower case.
-    private static func run(_ text: String) -> RunID? { RunID(text).flatMap { $0.description == text ? $0 : nil } }
+
+    /// One run or import has one topic: its id in lower case.
+    private static func identifier<Kind>(_ text: String) -> Identifier<Kind>? {
+        Identifier(text).flatMap { $0.description == text ? $0 : nil }
+    }
 }
 
 extension UserTopic.Kind {

@@ -1,5 +1,5 @@
 import FIT
-import Foundation
+package import Foundation
 package import Workouts
 
 /// One workout of a file of recordings.
@@ -57,6 +57,17 @@ package struct RecordingFile: Sendable {
         } catch {
             throw Problem(description: "cannot read \(path): \(error.localizedDescription)")
         }
+        do {
+            return try all(in: data, withoutDistance: withoutDistance, unnamed: unnamed)
+        } catch {
+            throw Problem(description: "\(path): \(error)")
+        }
+    }
+
+    /// The workouts in a file's content, in its order; at least one.
+    package static func all(
+        in data: Data, withoutDistance: Bool = false, unnamed: Activity? = nil
+    ) throws(Problem) -> [RecordingFile] {
         let parts: [Part]
         do {
             guard data.count <= sizeLimit else {
@@ -64,7 +75,7 @@ package struct RecordingFile: Sendable {
             }
             parts = try read(data, unnamed)
         } catch {
-            throw Problem(description: "\(path): \(error)")
+            throw Problem(description: "\(error)")
         }
         let hash = data.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return parts.enumerated().map { index, part in

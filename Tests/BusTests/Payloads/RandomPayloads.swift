@@ -245,6 +245,7 @@ extension SeededRandom {
         for command in commands() { add("command", JSONCoding.encode(command)) }
         add("command", plannedStart().bytes)
         for request in requests() { add("userRequest", JSONCoding.encode(request)) }
+        payloads += importPayloads()
         for request in viewerRequests() { add("viewerRequest", JSONCoding.encode(request)) }
         for profile in [profile(), Profile()] {
             for channel in ["profile", "sessionProfile"] {

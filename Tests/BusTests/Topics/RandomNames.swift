@@ -33,11 +33,13 @@ extension SeededRandom {
             .exportResult(name()),
         ]
         let run: RunID = identifier()
+        let upload: ImportID = identifier()
         let user: [UserTopic] = [
             .current, .profile, .request, .viewerRequest(self.user()), .plans, .replies(name()), .rejected,
             .coachRequest, .coachReply, .virtualRunRequest,
             .virtualRun(run), .partners(run), .partnerPositions(run), .virtualRunPeople, .virtualRunAnnouncements(run),
-            .notificationsRegister, .signOut, .signedOut,
+            .notificationsRegister, .signOut, .signedOut, .importRequest, .importStatus(upload), .importParts(upload),
+            .importAck(upload),
         ]
         let service: ProcessName = name()
         return session.map { .session(key, $0) } + user.map { .user(key.user, $0) } + [

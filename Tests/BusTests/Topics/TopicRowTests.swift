@@ -98,7 +98,7 @@ struct TopicRowTests {
     @Test(arguments: [
         (Party.sessionEngine, "SessionEngine"), (.metricsAggregator, "MetricsAggregator"),
         (.routeBuilder, "RouteBuilder"), (.weatherFetcher, "WeatherFetcher"), (.exporter, "Exporter"),
-        (.liveActivityPublisher, "LiveActivityPublisher"), (.virtualRun, "VirtualRun"),
+        (.liveActivityPublisher, "LiveActivityPublisher"), (.virtualRun, "VirtualRun"), (.importer, "Importer"),
     ])
     func `a service's page lists the topics that it reads and writes`(service: Party, folder: String) throws {
         var (listed, title) = (["topics in": Set<String>(), "topics out": []], "")

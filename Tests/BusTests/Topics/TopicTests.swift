@@ -152,11 +152,11 @@ import Workouts
             let rule = Topic.queueRule(topic.name)
             let kind: QueueRule.Kind =
                 switch topic {
-                case .session(_, .samples), .session(_, .locations): .items
+                case .session(_, .samples), .session(_, .locations), .user(_, .importParts): .items
                 case .user(_, .viewerRequest): .request
                 case .session(_, .command), .session(_, .request), .session(_, .activityRegister),
                     .session(_, .exportResult), .user(_, .request), .user(_, .virtualRunRequest),
-                    .user(_, .notificationsRegister), .user(_, .signOut):
+                    .user(_, .notificationsRegister), .user(_, .signOut), .user(_, .importRequest):
                     .request
                 case .session, .user, .presence, .rejected, .account, .limited: .service
                 }

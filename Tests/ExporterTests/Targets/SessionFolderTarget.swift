@@ -1,5 +1,6 @@
 import Formats
 import Foundation
+import ServiceKit
 import TestSupport
 import Workouts
 

@@ -1,0 +1,16 @@
+import ArgumentParser
+import ServiceKit
+import Workouts
+
+@main
+struct Importer: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "importer", abstract: "Makes workouts of the files that people upload.", version: pacebusVersion)
+
+    @OptionGroup var base: BaseOptions
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        try await ServiceRunner.run("importer", base, store) { context in [try Self.build(context)] }
+    }
+}
