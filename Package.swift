@@ -219,7 +219,8 @@ let package = Package(
         tests(
             "OwningService",
             [
-                "Bus", "Exporter", "Formats", "Importer", "LiveActivityPublisher", "MetricsAggregator", "MQTT", "RouteBuilder",
+                "Bus", "Exporter", "Formats", "Importer", "LiveActivityPublisher", "MetricsAggregator", "MQTT",
+                "RouteBuilder",
                 "ServiceKit", "SessionEngine", "Storage", "Streams", "VirtualRun", "WeatherFetcher",
                 "Workouts",
             ]),

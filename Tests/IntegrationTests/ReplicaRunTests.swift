@@ -23,7 +23,8 @@ struct ReplicaRunTests {
         var passwords: [String: Secret] = [:]
         for name in ReplicaScenario.people { passwords[name] = try await compose.addAccount(name) }
         let system = try await ComposeSystem.run(
-            compose, ["--postgres", "--scale"] + Self.services.map { "\($0)=2" }, environment: apns.settings + ["EXPORT_FORMATS=fit,tcx,gpx,csv,json"])
+            compose, ["--postgres", "--scale"] + Self.services.map { "\($0)=2" },
+            environment: apns.settings + ["EXPORT_FORMATS=fit,tcx,gpx,csv,json"])
         defer { system.process.end(SIGTERM) }
         try await system.observe { observer in
             let scenario = ReplicaScenario(system, observer, passwords)

@@ -259,6 +259,23 @@ def offline(system, browser, faults):
     faults.found[:] = found + [fault for fault in faults.found[len(found) :] if "ERR_" not in fault]
 
 
+def closed(system, browser, faults):
+    """The browser closes the database of a page that records, and removes what it had."""
+    phone = Phone(system, browser, faults)
+    phone.start()
+    phone.move(3)
+    session = phone.context.new_cdp_session(phone.page)
+    session.send("Storage.clearDataForOrigin", {"origin": system.url, "storageTypes": "indexeddb"})
+    phone.move(3)
+    faults.expect(not phone.page.get_by_text("storage is full").count(), "the page says that the storage is full")
+    phone.press("Pause")
+    phone.page.locator("#status", has_text="Paused").wait_for()
+    phone.end()
+    phone.is_saved()
+    distance_of(system, faults, 5 * STEP)
+    close_all(phone.context)
+
+
 def others(system, browser, faults):
     """Another device ends the workout, or has begun one meanwhile. A discarded one leaves nothing."""
     found = list(faults.found)
@@ -315,7 +332,7 @@ def others(system, browser, faults):
     faults.found[:] = found + [fault for fault in faults.found[len(found) :] if "ERR_" not in fault]
 
 
-SCENARIOS = [records, killed, two_tabs, offline, others]
+SCENARIOS = [records, killed, two_tabs, closed, offline, others]
 
 if __name__ == "__main__":
     with System(*SERVICES) as system, chromium() as browser:

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {readFileSync} from "node:fs";
 import {test} from "node:test";
 import {Bus} from "../../../Services/Dashboard/Web/modules/bus.js";
-import {ItemWindow, Stream} from "../../../Services/Dashboard/Web/modules/stream.js";
+import {inStreams, ItemWindow, keptIn, Stream} from "../../../Services/Dashboard/Web/modules/stream.js";
 import {Broker, Clock, Origin, Page, settle} from "./broker.js";
 
 /**
@@ -220,4 +220,55 @@ test("an item for which there is no room is refused, and the next one has its nu
   assert.deepEqual(receiver.stored.get(topic("phone")), [{c: 1}, {c: 3}]);
   await stream.remove();
   assert.equal(kept.items.length, 0);
+});
+
+test("a database that the browser closed is opened again, and one that is full is not", async (context) => {
+  /** @type {any[]} */
+  const opened = [];
+  /** @param {any} request */
+  const succeed = (request) => queueMicrotask(() => request.onsuccess());
+  const global = /** @type {any} */ (globalThis);
+  context.after(() => delete global.indexedDB);
+  global.indexedDB = {
+    open() {
+      const items = new Map();
+      /** @type {any} */
+      const database = {items, failure: undefined};
+      database.transaction = () => {
+        const {failure} = database;
+        if (failure === "InvalidStateError") throw Object.assign(new Error("closed"), {name: failure});
+        const all = {
+          error: failure && Object.assign(new Error(failure), {name: failure}),
+          objectStore: () =>
+            ({put: (/** @type {any} */ item, /** @type {any} */ key) => failure || items.set(key[1], item)}),
+        };
+        queueMicrotask(() => /** @type {any} */ (all)[failure ? "onabort" : "oncomplete"]());
+        return all;
+      };
+      opened.push(database);
+      const request = {result: database};
+      succeed(request);
+      return request;
+    }
+  };
+  const kept = keptIn("anna", "session/samples/watch", "watch");
+  await kept.append(0, [{c: 1}, {c: 2}]);
+  await kept.append(2, [{c: 3}]);
+  assert.equal(opened.length, 1);
+  for (const name of ["InvalidStateError", "AbortError", "UnknownError"]) {
+    const count = opened.length;
+    opened[count - 1].failure = name;
+    await kept.append(3, [{c: 4}]);
+    assert.deepEqual([opened.length, [...opened[count].items]], [count + 1, [[3, {c: 4}]]]);
+  }
+  const count = opened.length;
+  opened[count - 1].failure = "QuotaExceededError";
+  await assert.rejects(kept.append(4, [{c: 5}]), {name: "QuotaExceededError"});
+  opened[count - 1].failure = undefined;
+  await kept.append(4, [{c: 5}]);
+  assert.equal(opened.length, count);
+  // What fails again is an error, and the next use opens it anew.
+  await assert.rejects(inStreams("anna", () => Promise.reject(new Error("broken"))), {message: "broken"});
+  await kept.append(5, [{c: 6}]);
+  assert.equal(opened.length, count + 2);
 });

@@ -7,8 +7,9 @@ import {bus, login} from "./page.js";
 /** @typedef {{ device: string, at?: number, online?: true }} Device `at`: Unix seconds; absent before the first use */
 
 /** @param {Device} device */
-export const useText = ({at, online}) =>
-  online ? "connected now" : at ? `last used ${when(at)}` : "not used since the server was last started";
+export const useText = ({at, online}) => online ? "connected now"
+  : at                                          ? `last used ${when(at)}`
+                                                : "not used since the server was last started";
 
 /** Shows the list as long as the page is open. */
 export function showDevices() {
@@ -18,8 +19,8 @@ export function showDevices() {
       const devices = [...account?.devices ?? []];
       const rows = devices.sort((a, b) => (a.device < b.device ? -1 : 1)).map((each) => [each.device, useText(each)]);
       show(byID("devices-part"), rows.length > 0);
-      setList(byID("devices"), rows, ([device, text]) => make(
-        "div", {}, make("dt", {textContent: device}), make("dd", {textContent: text})));
+      setList(byID("devices"), rows,
+        ([device, text]) => make("div", {}, make("dt", {textContent: device}), make("dd", {textContent: text})));
     }
   });
 }

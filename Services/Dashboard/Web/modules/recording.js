@@ -4,7 +4,7 @@
 import {forget} from "./chunks.js";
 import {Figures, stateAfter} from "./recorder-state.js";
 import {attempt, newID, randomHex} from "./requests.js";
-import {batchTopic, openStream, openStreams} from "./stream.js";
+import {batchTopic, inStreams, openStream} from "./stream.js";
 import {sessionTopic} from "./topics.js";
 
 /**
@@ -41,13 +41,11 @@ export const keptRecording = (user) =>
  */
 export async function savedRecordings(user) {
   /** @type {{ key: string, kept: Kept }[]} */
-  const saved = await openStreams(user)
-                  .then((database) => new Promise((resolve, reject) => {
-                    const request = database.transaction("streams").objectStore("streams").getAll();
-                    request.onsuccess = () => resolve(request.result);
-                    request.onerror = () => reject(request.error);
-                  }))
-                  .catch(() => []);
+  const saved = await inStreams(user, (database) => new Promise((resolve, reject) => {
+    const request = database.transaction("streams").objectStore("streams").getAll();
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  })).catch(() => []);
   // Without room, only one of the two has the newest commands.
   const kept = newer(saved.find(({key}) => key === recordKey)?.kept, keptRecording(user));
   const local = (attempt(() => Object.keys(localStorage)) ?? [])
@@ -137,8 +135,6 @@ export class Recording {
   #writing = new Set();
   /** @type {{ kind: Kind, device: string, item: Item }[]} for which there was no room, in their order */
   #held = [];
-  /** @type {Promise<IDBDatabase> | undefined} */
-  #database;
   #isSending = false;
   #hasLost = false;
   /** @type {Promise<void> | undefined} while the workout becomes another session */
@@ -355,14 +351,12 @@ export class Recording {
    * @param {(streams: IDBObjectStore) => void} change @returns {Promise<boolean>} whether it is on the disk
    */
   #save(change) {
-    this.#database ??= openStreams(this.user);
-    return this.#database
-      .then((database) => new Promise((resolve) => {
-        const all = database.transaction("streams", "readwrite", {durability: "strict"});
-        all.oncomplete = () => resolve(true);
-        all.onabort = () => resolve(false);
-        change(all.objectStore("streams"));
-      }))
+    return inStreams(this.user, (database) => new Promise((resolve, reject) => {
+      const all = database.transaction("streams", "readwrite", {durability: "strict"});
+      all.oncomplete = () => resolve(true);
+      all.onabort = () => reject(all.error);
+      change(all.objectStore("streams"));
+    }))
       .catch(() => false);
   }
 

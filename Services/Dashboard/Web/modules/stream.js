@@ -350,12 +350,11 @@ const result = (request) => new Promise((resolve, reject) => {
   request.onerror = () => reject(request.error);
 });
 
-/**
- * What one account's streams keep.
- *
- * @param {string} user @returns {Promise<IDBDatabase>}
- */
-export async function openStreams(user) {
+/** @type {Map<string, Promise<IDBDatabase>>} by account */
+const databases = new Map();
+
+/** @param {string} user @returns {Promise<IDBDatabase>} */
+function openStreams(user) {
   const request = indexedDB.open(`pacebus.streams.${user}`, 1);
   request.onupgradeneeded = () => {
     request.result.createObjectStore("streams", {keyPath: "key"});
@@ -364,31 +363,56 @@ export async function openStreams(user) {
   return result(request);
 }
 
-/** @param {IDBDatabase} database @param {string} key of the stream @param {string} device @returns {Kept} */
-export function keptIn(database, key, device) {
+/**
+ * Reads or writes what one account's streams keep. A browser may close a database under a page, as after an error of the
+ * disk: then it is opened again, and the whole is done again.
+ *
+ * @template Value
+ * @param {string} user @param {(database: IDBDatabase) => Promise<Value>} use which may happen twice @returns {Promise<Value>}
+ */
+export async function inStreams(user, use) {
+  for (let isRepeated = false;; isRepeated = true) {
+    const opened = databases.get(user) ?? openStreams(user);
+    databases.set(user, opened);
+    try {
+      return await use(await opened);
+    } catch (error) {
+      const {name} = /** @type {any} */ (error) ?? {};
+      // Full, it stays open.
+      if (name === "QuotaExceededError") throw error;
+      if (databases.get(user) === opened) databases.delete(user);
+      if (isRepeated) throw error;
+    }
+  }
+}
+
+/** @param {string} user @param {string} key of the stream @param {string} device @returns {Kept} */
+export function keptIn(user, key, device) {
   const range = (from = 0) => IDBKeyRange.bound([key, from], [key, Infinity]);
-  /** @param {IDBTransactionMode} mode */
-  const transaction = (mode) => database.transaction(["streams", "items"], mode, {durability: "strict"});
+  /** @param {IDBDatabase} database @param {IDBTransactionMode} mode */
+  const transaction = (database, mode) => database.transaction(["streams", "items"], mode, {durability: "strict"});
   /** @param {(transaction: IDBTransaction) => void} change @returns {Promise<void>} once it is on the disk */
-  const write = (change) => new Promise((resolve, reject) => {
-    const all = transaction("readwrite");
+  const write = (change) => inStreams(user, (database) => new Promise((resolve, reject) => {
+    const all = transaction(database, "readwrite");
     all.oncomplete = () => resolve();
     all.onabort = () => reject(all.error);
     change(all);
-  });
+  }));
   return {
-    async load() {
-      const all = transaction("readonly");
-      const stored = await result(all.objectStore("streams").get(key)) ?? {device, acknowledged: 0};
-      const last = await result(all.objectStore("items").openKeyCursor(range(), "prev"));
-      const items = await result(all.objectStore("items").getAll(range(stored.acknowledged)));
-      return {...stored, count: last ? /** @type {any} */ (last.key)[1] + 1 : 0, items};
-    },
+    load: () => inStreams(user,
+      async (database) => {
+        const all = transaction(database, "readonly");
+        const stored = await result(all.objectStore("streams").get(key)) ?? {device, acknowledged: 0};
+        const last = await result(all.objectStore("items").openKeyCursor(range(), "prev"));
+        const items = await result(all.objectStore("items").getAll(range(stored.acknowledged)));
+        return {...stored, count: last ? /** @type {any} */ (last.key)[1] + 1 : 0, items};
+      }),
     append: (first, items) => write((all) => {
-      for (const [index, item] of items.entries()) all.objectStore("items").add(item, [key, first + index]);
+      for (const [index, item] of items.entries()) all.objectStore("items").put(item, [key, first + index]);
     }),
     save: (change) => write((all) => void all.objectStore("streams").put({key, ...change})),
-    read: (first) => result(transaction("readonly").objectStore("items").getAll(range(first))),
+    read: (first) => inStreams(
+      user, (database) => result(transaction(database, "readonly").objectStore("items").getAll(range(first)))),
     remove: () => write((all) => {
       all.objectStore("streams").delete(key);
       all.objectStore("items").delete(range());
@@ -431,6 +455,6 @@ export async function openStream(bus, {session, keptAs = session, kind, device, 
       return new Promise(() => {});
     });
   });
-  const kept = keptIn(await openStreams(user), key, device);
+  const kept = keptIn(user, key, device);
   return new Stream(bus, kept, {topic: batchTopic(user, session.toLowerCase(), kind), onChange}).open();
 }
