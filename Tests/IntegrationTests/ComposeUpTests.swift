@@ -11,7 +11,7 @@ struct ComposeUpTests {
         let system = try await ComposeSystem.run(nil, ["--listen", "127.0.0.1"])
         let killed = ["mosquitto", "session-engine", "dashboard", "haproxy"]
         let before = system.ids
-        #expect(before.count == 10)
+        #expect(before.count == 11)
         for name in killed { kill(try #require(before[name]), SIGKILL) }
         for name in killed {
             #expect(await eventually { system.output.contains("\(name) ended unexpectedly and starts again in 1 s") })
@@ -231,7 +231,7 @@ struct ComposeUpTests {
             }
             #expect(isListed, "\(name): \(text)")
         }
-        #expect(lines.filter { $0.contains(" 256 ") }.count == 7, "\(text)")
+        #expect(lines.filter { $0.contains(" 256 ") }.count == 8, "\(text)")
 
         for name in system.ids.keys where name != "mosquitto" {
             let metrics = try await system.get(name, "/metrics")

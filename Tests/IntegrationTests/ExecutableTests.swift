@@ -31,7 +31,7 @@ import Workouts
                 "--output", folder.file("run.fit"),
             ], log: log)
         func text() -> String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
-        #expect(await eventually { text().contains("waiting for the workout") })
+        #expect(await eventually { text().contains("waiting for the exporter") })
         process.send(SIGINT)
         #expect(await process.finish() == 130)
         #expect(text().hasSuffix("interrupted\n"))
