@@ -26,7 +26,8 @@ class System(World):
         for name in self.services:
             port = free_port()
             arguments = ["--store-url", f"sqlite:{self.folder}/{name}.sqlite", "--http-port", port]
-            self.running[name] = self.run([EXECUTABLES / name, *arguments], port, self.environment(f"_{name}"))
+            environment = {**self.environment(f"_{name}"), "EXPORT_FOLDER": f"{self.folder}/exports"}
+            self.running[name] = self.run([EXECUTABLES / name, *arguments], port, environment)
         super().start_dashboard(settings)
 
     def renew(self):
