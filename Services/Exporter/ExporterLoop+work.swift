@@ -107,7 +107,7 @@ extension ExporterLoop {
 
     // MARK: Files
 
-    /// Begins to collect workouts whose files somebody asks for.
+    /// Begins to collect workouts for requested files.
     private mutating func collectFiles(of keys: [SessionKey], _ now: Moment) async {
         guard !keys.isEmpty else { return }
         do {

@@ -115,7 +115,7 @@ struct ImporterLoop {
 
     // MARK: Files
 
-    /// Sends what is due, and begins to read files.
+    /// Sends due messages and begins to read files.
     private mutating func work(_ now: Moment) {
         guard isConnected else { return }
         for (user, request) in machine.takeRequests(client: context.client, now: now) {

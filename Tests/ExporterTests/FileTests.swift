@@ -88,7 +88,7 @@ import Workouts
         #expect(parts.reduce(Data()) { $0 + $1.x } == Data(workout.file(.json)))
         let beyond = try await run.deliver([request(workout, "json", from: parts.count)])
         #expect(replies(beyond, workout).first?.error?.code == "invalid_command")
-        // After a minute without readers it is collected anew.
+        // After a minute without readers, the exporter collects the chunks again.
         try await run.pass(61)
         #expect(try await run.deliver([request(workout, "json")]).contains(where: isForChunks))
     }
@@ -114,7 +114,7 @@ import Workouts
         let doc = replies(try await run.deliver([request(workout, "doc")]), workout).first?.error
         #expect(doc?.message == "format: unknown 'doc'; available: fit, tcx, gpx, csv, json")
         try await run.pass(1, await run.work())
-        // Nobody answers for the chunks.
+        // The owners of the chunks do not answer.
         #expect(replies(try await run.deliver([request(workout)]), workout).isEmpty)
         let failure = replies(try await run.pass(61), workout).first?.error
         #expect(failure?.code == "file_failed" && failure?.message.contains("metrics-aggregator") == true)

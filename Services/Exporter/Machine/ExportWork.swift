@@ -44,7 +44,7 @@ struct CollectedWork: Sendable {
 enum TargetJob: Sendable {
     /// Delivers a workout and reports its outcomes.
     case deliver(CollectedWork)
-    /// Writes a file that somebody asked for, and reports it.
+    /// Writes a requested file and reports it.
     case write(FileRequests.Name, CollectedWork)
     /// Removes deleted sessions from every target.
     case remove(Set<SessionKey>)

@@ -28,7 +28,7 @@ struct FileRequests {
     static let keptLimit = 16
     static let keptBytes = 1 << 30
 
-    /// A file that somebody wants.
+    /// A requested file.
     struct Name: Hashable, Sendable {
         let key: SessionKey
         let format: ExportFormat
@@ -73,7 +73,7 @@ struct FileRequests {
     private var kept: [SessionKey: Kept] = [:]
     private var rates: [User: TokenBucket<Moment>] = [:]
 
-    /// Whether somebody waits for a file of the workout.
+    /// Whether a client waits for a file of the workout.
     func wants(_ key: SessionKey) -> Bool { revisions[key] != nil }
 
     /// Takes a request. The same one again changes nothing.
@@ -180,7 +180,7 @@ struct FileRequests {
     /// The account of each file that is written.
     private var writing: [User] { kept.flatMap { entry in entry.value.writing.map { _ in entry.key.user } } }
 
-    /// Removes what nobody has used for a minute, and the oldest beyond the limits.
+    /// Removes workouts that were not used for a minute, and beyond the limits those that were used the longest ago.
     private mutating func expire(_ now: Moment) {
         func isIdle(_ key: SessionKey, _ entry: Kept) -> Bool { entry.writing.isEmpty && revisions[key] == nil }
         // Another attempt may succeed.

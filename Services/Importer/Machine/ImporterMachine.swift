@@ -9,8 +9,8 @@ import Workouts
 /// Decides about imports: takes parts, has files read, compares them with the workouts that are there and says which to
 /// log.
 ///
-/// A value: it reads no clock and performs nothing. An import that is not in ``entries`` may be in the store: the loop
-/// loads it before it passes on a message about it.
+/// A value: it reads no clock and performs nothing. ``entries`` has all imports until an hour after their end; the store
+/// lists those that ended before.
 struct ImporterMachine {
     /// Imports of a user that are not over.
     static let unfinishedLimit = 20
