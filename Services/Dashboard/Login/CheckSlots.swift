@@ -1,10 +1,11 @@
+import DequeModule
 import Synchronization
 
 /// Lets a few tasks run at one time; the others wait in order.
 final class CheckSlots: Sendable {
     private struct State {
         var free: Int
-        var waiting: [CheckedContinuation<Void, Never>] = []
+        var waiting: Deque<CheckedContinuation<Void, Never>> = []
     }
 
     private let state: Mutex<State>
@@ -26,12 +27,9 @@ final class CheckSlots: Sendable {
             if isFree { continuation.resume() }
         }
         defer {
-            let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-                if state.waiting.isEmpty {
-                    state.free += 1
-                    return nil
-                }
-                return state.waiting.removeFirst()
+            let next = state.withLock { state in
+                if state.waiting.isEmpty { state.free += 1 }
+                return state.waiting.popFirst()
             }
             next?.resume()
         }

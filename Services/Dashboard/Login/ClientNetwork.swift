@@ -1,4 +1,4 @@
-import Foundation
+import ServiceKit
 
 /// The part of a client's address that counts: an IPv4 address, or the first 64 bits of an IPv6 address.
 struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
@@ -19,42 +19,5 @@ struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
 
     private static func prefix(_ bytes: ArraySlice<UInt8>) -> String {
         bytes.map { String($0, radix: 16) }.joined(separator: ".") + "/\(bytes.count * 8)"
-    }
-}
-
-/// The 4 or 16 bytes of an address. An IPv4 address that is mapped to IPv6 is one of IPv4.
-struct IPAddress: Hashable {
-    let bytes: [UInt8]
-
-    /// - Parameter text: an address, also with a port or in brackets, as proxies write it.
-    init?(_ text: String) {
-        var text = Substring(text)
-        if text.first == "[", let end = text.firstIndex(of: "]") {
-            text = text[text.index(after: text.startIndex)..<end]
-        } else if text.count(where: { $0 == ":" }) == 1 {
-            text = text.prefix { $0 != ":" }
-        }
-        var buffer = [UInt8](repeating: 0, count: 16)
-        if inet_pton(AF_INET, String(text), &buffer) == 1 {
-            bytes = Array(buffer[..<4])
-        } else if inet_pton(AF_INET6, String(text), &buffer) == 1 {
-            let isMapped = buffer[..<10].allSatisfy { $0 == 0 } && buffer[10...11].allSatisfy { $0 == 0xff }
-            bytes = isMapped ? Array(buffer[12...]) : buffer
-        } else {
-            return nil
-        }
-    }
-
-    static func isLoopback(_ text: String) -> Bool {
-        guard let bytes = IPAddress(text)?.bytes else { return false }
-        return bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
-    }
-
-    /// One text for each address, without port; `nil` for any other text.
-    static func canonical(_ text: String) -> String? {
-        guard let bytes = IPAddress(text)?.bytes else { return nil }
-        guard bytes.count == 16 else { return bytes.map(String.init).joined(separator: ".") }
-        return stride(from: 0, to: 16, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }
-            .joined(separator: ":")
     }
 }

@@ -25,13 +25,6 @@ struct LoginAttempts {
         case refuse(retryAfter: Double)
     }
 
-    enum Outcome {
-        case right
-        case wrong
-        /// The broker did not answer, or the caller left.
-        case unknown
-    }
-
     static let accountFailures = 5
     static let networkFailures = 20
     static let siteFailures = 100
@@ -73,9 +66,9 @@ struct LoginAttempts {
         }
 
         /// - Parameter limit: the failures without a delay; six more reach the longest one.
-        mutating func finish(_ outcome: Outcome, keeping limit: Int, _ now: Moment) {
+        mutating func finish(_ answer: PasswordCheck.Answer, keeping limit: Int, _ now: Moment) {
             pending = max(0, pending - 1)
-            guard outcome == .wrong else { return }
+            guard answer == .refused else { return }
             failures.append(now)
             if failures.count > limit + 6 { failures.removeFirst() }
         }
@@ -110,15 +103,16 @@ struct LoginAttempts {
         return .check(after: wait)
     }
 
-    mutating func finish(_ attempt: Attempt, _ outcome: Outcome, _ now: Moment) {
+    /// - Parameter answer: `unavailable` also for a caller that left.
+    mutating func finish(_ attempt: Attempt, _ answer: PasswordCheck.Answer, _ now: Moment) {
         pending -= 1
-        change(&networks, attempt.network, now) { $0.finish(outcome, keeping: Self.networkFailures, now) }
-        if let site = attempt.site { change(&sites, site, now) { $0.finish(outcome, keeping: Self.siteFailures, now) } }
+        change(&networks, attempt.network, now) { $0.finish(answer, keeping: Self.networkFailures, now) }
+        if let site = attempt.site { change(&sites, site, now) { $0.finish(answer, keeping: Self.siteFailures, now) } }
         guard let name = attempt.account else { return }
         change(&accounts, name, now) { tally in
-            tally.finish(outcome, keeping: Self.accountFailures, now)
+            tally.finish(answer, keeping: Self.accountFailures, now)
             // A network's failures stay: its owner could otherwise reset them with an account of their own.
-            if outcome == .right { tally.failures = [] }
+            if answer == .accepted { tally.failures = [] }
         }
     }
 

@@ -1,6 +1,7 @@
 import Bus
 import DequeModule
 import HTTPTypes
+import Hummingbird
 import Logging
 import MQTT
 import ServiceKit
@@ -9,15 +10,6 @@ import Workouts
 
 /// Logs people in, and says which cookies are valid.
 final class LoginService: Sendable {
-    enum Answer: Equatable, Sendable {
-        case accepted(Login)
-        /// The name, the password, or both.
-        case wrong
-        case tooMany(retryAfter: Double)
-        /// The broker does not answer.
-        case unavailable
-    }
-
     enum Cookie: Equatable, Sendable {
         case valid(Login)
         /// None, or one that is over.
@@ -101,43 +93,58 @@ final class LoginService: Sendable {
     }
 
     /// - Parameter network: the browser's.
-    func logIn(_ name: String, _ password: String, from network: ClientNetwork, _ headers: HTTPFields) async -> Answer {
+    /// - Throws: `HTTPError` with a sentence for people: the name or the password is wrong, there are too many attempts, or the
+    ///   broker does not answer.
+    func logIn(
+        _ name: String, _ password: String, from network: ClientNetwork, _ headers: HTTPFields
+    ) async throws(HTTPError) -> Login {
         let begun = clock.moment
         let account = User(account: name)
         let isKnown = account.map { cookies.isKnown(headers, to: $0) } ?? false
-        let attempt = LoginAttempts.Attempt(account: account, network: network, isKnownBrowser: isKnown)
-        let answer = await run(attempt, password)
-        if case .accepted = answer { return answer }
-        let rest = Self.failureTime - clock.moment.seconds(since: begun)
-        if rest > 0 { try? await clock.wait(for: .seconds(rest)) }
-        return answer
+        do throws(HTTPError) {
+            return try await run(
+                LoginAttempts.Attempt(account: account, network: network, isKnownBrowser: isKnown), Secret(password))
+        } catch {
+            let rest = Self.failureTime - clock.moment.seconds(since: begun)
+            if rest > 0 { try? await clock.wait(for: .seconds(rest)) }
+            throw error
+        }
     }
 
-    private func run(_ attempt: LoginAttempts.Attempt, _ password: String) async -> Answer {
+    private func run(_ attempt: LoginAttempts.Attempt, _ password: Secret) async throws(HTTPError) -> Login {
+        let wait: Double
         switch state.withLock({ $0.attempts.begin(attempt, clock.moment) }) {
-        case .refuse(let seconds): return .tooMany(retryAfter: seconds)
-        case .check(let seconds):
-            var outcome = LoginAttempts.Outcome.unknown
-            defer { state.withLock { [clock] in $0.attempts.finish(attempt, outcome, clock.moment) } }
-            // A waiting attempt takes no slot.
-            if seconds > 0, (try? await clock.wait(for: .seconds(seconds))) == nil { return .unavailable }
-            var answer = PasswordCheck.Answer.refused
-            if let account = attempt.account, (1...Self.longestPassword).contains(password.utf8.count) {
-                answer = await slots.run { await check(account, Secret(password)) }
-            }
-            switch answer {
-            case .unavailable: return .unavailable
-            case .refused:
-                outcome = .wrong
-                onRefusal()
-                logger.notice("login refused", metadata: [LogKey.address: "\(attempt.network)"])
-                return .wrong
-            case .accepted:
-                outcome = .right
-                guard let account = attempt.account else { return .wrong }
-                logger.info("logged in", metadata: [LogKey.user: "\(account)"])
-                return .accepted(Login(account, Secret(password), at: clock.now))
-            }
+        case .refuse(let retryAfter):
+            let seconds = Int(retryAfter.rounded(.up))
+            throw HTTPError(
+                .tooManyRequests, headers: [.retryAfter: "\(seconds)"],
+                message: "Too many attempts. Try again in \(seconds) seconds.")
+        case .check(let after): wait = after
         }
+        let answer = await answer(attempt, password, after: wait)
+        state.withLock { $0.attempts.finish(attempt, answer, clock.moment) }
+        guard answer != .unavailable else {
+            throw HTTPError(
+                .serviceUnavailable, headers: [.retryAfter: "60"],
+                message: "Passwords cannot be checked now. Try again in a minute.")
+        }
+        guard answer == .accepted, let account = attempt.account else {
+            onRefusal()
+            logger.notice("login refused", metadata: [LogKey.address: "\(attempt.network)"])
+            throw HTTPError(.unauthorized, message: "Name or password is wrong.")
+        }
+        logger.info("logged in", metadata: [LogKey.user: "\(account)"])
+        return Login(account, password, at: clock.now)
+    }
+
+    private func answer(
+        _ attempt: LoginAttempts.Attempt, _ password: Secret, after wait: Double
+    ) async -> PasswordCheck.Answer {
+        // A waiting attempt takes no slot.
+        if wait > 0, (try? await clock.wait(for: .seconds(wait))) == nil { return .unavailable }
+        guard let account = attempt.account, (1...Self.longestPassword).contains(password.value.utf8.count) else {
+            return .refused
+        }
+        return await slots.run { await check(account, password) }
     }
 }

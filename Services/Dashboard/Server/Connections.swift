@@ -3,6 +3,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOSSL
+import ServiceKit
 import Synchronization
 
 /// Closes connections that would keep others out: those beyond a network's share, those whose TLS handshake takes too long,
@@ -43,9 +44,11 @@ final class Connections: Sendable {
     /// For an IPv6 /48.
     static let siteLimit = 1_000
 
+    private typealias Share = (name: String, limit: Int)
+
     private struct State {
-        var networks: [ClientNetwork: Int] = [:]
-        var sites: [String: Int] = [:]
+        /// By network and by IPv6 /48.
+        var counts: [String: Int] = [:]
         /// Whether each has a login.
         var open: [ObjectIdentifier: (channel: any Channel, isLoggedIn: Bool)] = [:]
         /// In their order, also some that are closed or have a login.
@@ -72,13 +75,9 @@ final class Connections: Sendable {
     /// Counts a connection until it is closed. Returns `false` if there is no room for it.
     func begin(_ channel: any Channel) -> Bool {
         let id = ObjectIdentifier(channel)
-        let network = network(channel.remoteAddress?.ipAddress ?? "")
+        let shares = shares(of: channel.remoteAddress?.ipAddress ?? "")
         let (isAdmitted, removed) = state.withLock { state -> (Bool, (any Channel)?) in
-            if let network {
-                guard state.networks[network] ?? 0 < Self.networkLimit,
-                    network.site.flatMap({ state.sites[$0] }) ?? 0 < Self.siteLimit
-                else { return (false, nil) }
-            }
+            guard shares.allSatisfy({ state.counts[$0.name] ?? 0 < $0.limit }) else { return (false, nil) }
             let removed = state.open.count < limit ? nil : state.popOldest()
             guard state.open.count < limit else { return (false, nil) }
             state.open[id] = (channel, false)
@@ -87,14 +86,11 @@ final class Connections: Sendable {
                 state.oldest = state.oldest.filter { [open = state.open] in open[$0] != nil }
             }
             state.oldest.append(id)
-            if let network {
-                state.networks[network, default: 0] += 1
-                if let site = network.site { state.sites[site, default: 0] += 1 }
-            }
+            for share in shares { state.counts[share.name, default: 0] += 1 }
             return (true, removed)
         }
         removed?.close(promise: nil)
-        if isAdmitted { channel.closeFuture.whenComplete { [self] _ in end(id, network) } }
+        if isAdmitted { channel.closeFuture.whenComplete { [self] _ in end(id, shares) } }
         return isAdmitted
     }
 
@@ -103,25 +99,22 @@ final class Connections: Sendable {
         state.withLock { $0.open[ObjectIdentifier(channel.connection)]?.isLoggedIn = true }
     }
 
-    private func end(_ id: ObjectIdentifier, _ network: ClientNetwork?) {
+    private func end(_ id: ObjectIdentifier, _ shares: [Share]) {
         state.withLock { state in
             state.open[id] = nil
-            guard let network else { return }
-            Self.end(network, &state.networks)
-            if let site = network.site { Self.end(site, &state.sites) }
+            for share in shares {
+                let count = (state.counts[share.name] ?? 0) - 1
+                state.counts[share.name] = count > 0 ? count : nil
+            }
         }
     }
 
-    private static func end<Key>(_ key: Key, _ counts: inout [Key: Int]) {
-        let count = (counts[key] ?? 0) - 1
-        counts[key] = count > 0 ? count : nil
-    }
-
-    private func network(_ address: String) -> ClientNetwork? {
+    private func shares(of address: String) -> [Share] {
         guard let canonical = IPAddress.canonical(address), canonical != proxy, !IPAddress.isLoopback(canonical) else {
-            return nil
+            return []
         }
-        return ClientNetwork(canonical)
+        let network = ClientNetwork(canonical)
+        return [(network.description, Self.networkLimit)] + (network.site.map { [($0, Self.siteLimit)] } ?? [])
     }
 }
 

@@ -1,5 +1,6 @@
 import Hummingbird
 import NIOCore
+import ServiceKit
 
 /// A request as handlers receive it.
 struct DashboardContext: RequestContext {

@@ -46,12 +46,7 @@ struct DashboardRouter: Sendable {
         router.get("me") { _, context in try me(context.login) }
         router.post("login") { request, context in try await logIn(request, context) }
         router.post("pair") { request, context in try await pair(request, context) }
-        router.post("logout") { _, context in
-            if case .valid(let login) = context.login { logins.leave(login) }
-            var response = Response(status: .noContent, headers: [.cacheControl: "no-store"])
-            logins.cookies.clear(&response)
-            return response
-        }
+        router.post("logout") { _, context in accept(nil, context) }
         return router
     }
 
@@ -81,9 +76,7 @@ struct DashboardRouter: Sendable {
             let reader = Reader(
                 user: "\(login.account)", login: login.id, viewer: logins.isViewer(login.account), now: now,
                 version: files.version, partitions: partitions, tiles: configuration.tiles)
-            var response = Response(
-                status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: JSONCoding.encode(reader))))
+            var response = json(reader)
             if login.isDueForRenewal(now) {
                 login.renewedAt = now
                 logins.cookies.set(login, on: &response)
@@ -103,19 +96,8 @@ struct DashboardRouter: Sendable {
         let form: LoginForm = try await read(request)
         let name = form.name?.trimmingCharacters(in: .whitespaces) ?? ""
         let network = ClientNetwork(request.clientAddress(context, configuration))
-        switch await logins.logIn(name, form.password ?? "", from: network, request.headers) {
-        case .accepted(let login): return accept(login, context)
-        case .wrong: throw HTTPError(.unauthorized, message: "Name or password is wrong.")
-        case .tooMany(let seconds):
-            let wait = Int(seconds.rounded(.up))
-            throw HTTPError(
-                .tooManyRequests, headers: [.retryAfter: "\(wait)"],
-                message: "Too many attempts. Try again in \(wait) seconds.")
-        case .unavailable:
-            throw HTTPError(
-                .serviceUnavailable, headers: [.retryAfter: "60"],
-                message: "Passwords cannot be checked now. Try again in a minute.")
-        }
+        let login = try await logins.logIn(name, form.password ?? "", from: network, request.headers)
+        return accept(login, context)
     }
 
     private func read<Form: Decodable>(_ request: Request) async throws -> Form {
@@ -127,12 +109,18 @@ struct DashboardRouter: Sendable {
         }
     }
 
-    /// A login replaces the browser's former one.
-    private func accept(_ login: Login, _ context: DashboardContext) -> Response {
+    /// Replaces the browser's login, or ends it.
+    private func accept(_ login: Login?, _ context: DashboardContext) -> Response {
         if case .valid(let former) = context.login { logins.leave(former) }
         var response = Response(status: .noContent, headers: [.cacheControl: "no-store"])
-        logins.cookies.set(login, on: &response)
+        if let login { logins.cookies.set(login, on: &response) } else { logins.cookies.clear(&response) }
         return response
+    }
+
+    private func json(_ value: some Encodable) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: JSONCoding.encode(value))))
     }
 
     // MARK: Pairing
@@ -153,10 +141,7 @@ struct DashboardRouter: Sendable {
                 message: "This link is used or older than five minutes. Make a new one: compose/user pair NAME")
         }
         guard !accepts else { return accept(Login(account, Secret(pairing.password), at: clock.now), context) }
-        let names = ["user": pairing.user, "device": pairing.device]
-        return Response(
-            status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: JSONCoding.encode(names))))
+        return json(["user": pairing.user, "device": pairing.device])
     }
 }
 

@@ -96,14 +96,7 @@ final class RequestLimits: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) { awaitRequest(context) }
 
-    func channelInactive(context: ChannelHandlerContext) {
-        cancel()
-        context.fireChannelInactive()
-    }
-
-    func handlerRemoved(context: ChannelHandlerContext) { cancel() }
-
-    private func cancel() {
+    func handlerRemoved(context: ChannelHandlerContext) {
         request?.cancel()
         stall?.cancel()
     }

@@ -78,7 +78,7 @@ struct SecurityHeaders: RouterMiddleware {
             throw HTTPError(.forbidden, message: "connect through the proxy: without it the connection has no TLS")
         }
         guard
-            configuration.isSecure || DashboardConfiguration.isLoopback(configuration.host)
+            configuration.isSecure || IPAddress.isLoopback(configuration.host)
                 || DashboardConfiguration.isLoopback(origin: configuration.address(of: request.head))
         else {
             throw HTTPError(.forbidden, message: "connect to the public URL: without TLS only loopback is safe")

@@ -68,7 +68,7 @@ extension DashboardConfiguration {
 
     /// Beyond loopback everything but TLS would show passwords to the network.
     private func checkAddress() throws(SettingError) {
-        let isLocal = Self.isLoopback(host) || publicURL.map { Self.isLoopback(origin: $0) } ?? false
+        let isLocal = IPAddress.isLoopback(host) || publicURL.map { Self.isLoopback(origin: $0) } ?? false
         guard isLocal || certificateFile != nil || trustedProxy != nil else {
             throw SettingError(
                 .webHost,
@@ -81,7 +81,8 @@ extension DashboardConfiguration {
     /// network have.
     static func checkBroker(_ mqtt: MQTTConfiguration) throws(SettingError) {
         guard mqtt.tls == nil else { return }
-        for host in mqtt.partitions.map(\.host) where !isLoopback(host) && host.contains(where: { ".:".contains($0) }) {
+        let names = mqtt.partitions.map(\.host).filter { !IPAddress.isLoopback($0) }
+        if let host = names.first(where: { $0.contains { ".:".contains($0) } }) {
             throw SettingError(
                 .mqttURL, "'\(host)' is another machine, and people's passwords go there; use mqtts://…")
         }
@@ -97,11 +98,6 @@ extension DashboardConfiguration {
 
     static func isLoopback(origin: String) -> Bool {
         let host = origin.drop { $0 != "/" }.dropFirst(2)
-        guard host.hasPrefix("[") else { return isLoopback(String(host.prefix { $0 != ":" })) }
-        return isLoopback(String(host.dropFirst().prefix { $0 != "]" }))
-    }
-
-    static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || IPAddress.isLoopback(host)
+        return IPAddress.isLoopback(host.hasPrefix("[") ? String(host) : String(host.prefix { $0 != ":" }))
     }
 }

@@ -4,17 +4,7 @@ import Hummingbird
 import HummingbirdCore
 import ServiceKit
 
-/// - `host`, `port` (`WEB_HOST`, `WEB_PORT`): the web server's address; by default 127.0.0.1 and 8080. Beyond loopback it requires
-///   TLS, its own or a trusted proxy's.
-/// - `publicURL` (`PUBLIC_URL`): the address in browsers, without a path, for the check of origins. With one of loopback, as for
-///   a container whose port is published there, the web server listens anywhere without TLS, for loopback addresses alone.
-/// - `certificateFile`, `keyFile` (`TLS_CERT_FILE`, `TLS_KEY_FILE`): the server's certificate chain and key.
-/// - `trustedProxy` (`TRUSTED_PROXY`): the address of a proxy that terminates TLS and sets `X-Forwarded-For`.
-/// - `loginKeys` (`LOGIN_KEY_FILE`): the keys that seal the cookies of logins; by default one that ends with the process.
-/// - `origins` (`WEBSOCKET_ORIGINS`): the web pages that may connect to `/mqtt` besides the dashboard's own.
-/// - `tiles` (`TILES`): a tile server; by default maps have no tiles.
-/// - `pairings` (`PAIRINGS_FOLDER`): where `compose/user pair` leaves new devices; by default no browser is paired.
-/// - `webFolder` (`WEB_FOLDER`): the folder made by `compose/web.sh`; by default `web` beside the executable.
+/// What the settings below say.
 struct DashboardConfiguration: Sendable {
     struct Tiles: Encodable {
         let url: String, attribution: String
@@ -32,6 +22,8 @@ struct DashboardConfiguration: Sendable {
 
     var host = "127.0.0.1"
     var port = 8080
+    /// With one of loopback, as for a container whose port is published there, the web server listens anywhere without TLS, for
+    /// loopback addresses alone.
     var publicURL: String?
     var certificateFile: String?
     var keyFile: String?

@@ -83,16 +83,10 @@ private struct ExportValues {
         else {
             throw SettingError(.uploadURL, "is not accepted; expected \(Setting.uploadURL.accepted)")
         }
-        guard url.scheme == "https" || isLoopback(host) else {
+        guard url.scheme == "https" || IPAddress.isLoopback(host) else {
             throw SettingError(.uploadURL, "is not accepted: http:// sends credentials unencrypted; expected https://")
         }
         return text
-    }
-
-    private func isLoopback(_ host: String) -> Bool {
-        var address = in_addr()
-        if inet_pton(AF_INET, host, &address) == 1 { return UInt32(bigEndian: address.s_addr) >> 24 == 127 }
-        return host == "localhost" || host == "[::1]"
     }
 
     private func credentials() throws(SettingError) -> String {

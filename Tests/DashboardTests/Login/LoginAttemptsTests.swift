@@ -20,7 +20,7 @@ struct LoginAttemptsTests {
         _ attempts: inout LoginAttempts, _ attempt: LoginAttempts.Attempt, _ now: Moment
     ) throws -> Double {
         guard case .check(let wait) = attempts.begin(attempt, now) else { throw NotChecked() }
-        attempts.finish(attempt, .wrong, now + wait)
+        attempts.finish(attempt, .refused, now + wait)
         return wait
     }
 
@@ -70,7 +70,7 @@ struct LoginAttemptsTests {
         var checks = 0
         while now.seconds(since: start) < 900 {
             if case .check(let wait) = attempts.begin(attempt("v\(checks)", from: address(3_000 + checks)), now) {
-                attempts.finish(attempt("v\(checks)", from: address(3_000 + checks)), .wrong, now + wait)
+                attempts.finish(attempt("v\(checks)", from: address(3_000 + checks)), .refused, now + wait)
                 checks += 1
             }
             now = now + 1
@@ -90,7 +90,7 @@ struct LoginAttemptsTests {
         for _ in 0..<20 { _ = try fail(&attempts, attempt(), start) }
         let later = start + 700
         guard case .check(let wait) = attempts.begin(attempt(), later) else { throw NotChecked() }
-        attempts.finish(attempt(), .right, later + wait)
+        attempts.finish(attempt(), .accepted, later + wait)
         #expect(attempts.begin(attempt(from: "198.51.100.1"), later + wait) == .check(after: 0))
         #expect(attempts.begin(attempt("ben"), later + wait) != .check(after: 0))
     }
@@ -100,7 +100,7 @@ struct LoginAttemptsTests {
         for _ in 0..<5 { _ = try fail(&attempts, attempt(), start) }
         #expect(attempts.count == 2)
         guard case .check(0) = attempts.begin(attempt(), start + 901) else { throw NotChecked() }
-        attempts.finish(attempt(), .right, start + 901)
+        attempts.finish(attempt(), .accepted, start + 901)
         #expect(attempts.count == 0)
     }
 
@@ -122,7 +122,7 @@ struct LoginAttemptsTests {
             var running: [(attempt: LoginAttempts.Attempt, at: Moment)] = []
             for _ in 0..<2_000 {
                 now = now + Double.random(in: 0...2, using: &random)
-                for done in running where done.at <= now { attempts.finish(done.attempt, .wrong, now) }
+                for done in running where done.at <= now { attempts.finish(done.attempt, .refused, now) }
                 running.removeAll { $0.at <= now }
                 let attempt = attempt(
                     "user\(Int.random(in: 0..<8, using: &random))",
@@ -151,7 +151,7 @@ struct LoginAttemptsTests {
         for index in 0..<(LoginAttempts.tallyLimit + 500) {
             let attempt = attempt("user\(index)", from: "2001:db8:\(String(index, radix: 16))::1")
             _ = attempts.begin(attempt, start)
-            attempts.finish(attempt, .wrong, start)
+            attempts.finish(attempt, .refused, start)
         }
         #expect(attempts.count <= 3 * LoginAttempts.tallyLimit)
         #expect(attempts.pending == 0)
