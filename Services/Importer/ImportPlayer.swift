@@ -27,6 +27,8 @@ struct ImportPlayer {
         let index: Int
         let session: ImportedSession
         let file: RecordingFile
+        /// Of the session.
+        let name: String?
     }
 
     /// How often a session is begun again that the engine lost.
@@ -48,7 +50,9 @@ struct ImportPlayer {
     init?(_ key: ImportKey, _ record: ImportRecord, _ files: [RecordingFile], client: Client, now: Moment) {
         parts = record.sessions(of: key.user).enumerated().compactMap { index, session in
             guard index < files.count, !record.workouts[index].isLogged else { return nil }
-            return Part(index: index, session: session, file: files[index])
+            return Part(
+                index: index, session: session, file: files[index],
+                name: files.count == 1 ? record.workout?.name : nil)
         }
         guard let first = parts.first else { return nil }
         (self.key, self.client) = (key, client)
@@ -81,6 +85,7 @@ struct ImportPlayer {
             case .command(.start(var start)):
                 // The session is over: it needs no place among the unfinished ones.
                 start.endAt = steps.last?.at
+                start.name = part.name
                 commands.append((step.at, .start(start)))
             case .command(.end):
                 var streams = [StreamName(.samples, ImportedSession.device): samples.count]

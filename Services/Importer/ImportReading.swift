@@ -16,10 +16,10 @@ struct ReadJob {
         do {
             let range = StoreRange(StoreFolder(shard: shard, path: "\(key)"))
             let parts = try await store.records(in: ImportRecord.parts, of: range, limit: record.of)
-            let (name, count) = (record.name, record.of)
+            let (name, count, activity) = (record.name, record.of, record.workout?.activity)
             let (content, files) = try await onFileThread { () throws(ImportProblem) in
                 let content = try Self.content(parts, count: count, name: name)
-                return (content, try Self.files(content, name: name))
+                return (content, try Self.files(content, name: name, unnamed: activity))
             }
             let place = StoreKey(shard: shard, key: "\(key.user)/\(content.fingerprint)")
             let known = try await store.records(in: ImportRecord.contents, at: [place]).first
@@ -56,9 +56,11 @@ struct ReadJob {
         return Content(data: unpacked.content, isCut: unpacked.isCut)
     }
 
-    private static func files(_ content: Content, name: String) throws(ImportProblem) -> [RecordingFile] {
+    private static func files(
+        _ content: Content, name: String, unnamed: Activity?
+    ) throws(ImportProblem) -> [RecordingFile] {
         do {
-            return try RecordingFile.all(in: content.data)
+            return try RecordingFile.all(in: content.data, unnamed: unnamed)
         } catch {
             throw .invalid(
                 "'\(name)' cannot be imported: \(error.description). Upload the file as the watch or app recorded it")

@@ -86,6 +86,25 @@ struct ImportTests {
         #expect(try await world.upload(file(start: start + 200), as: key())?.status == .done)
     }
 
+    @Test(arguments: [("", Activity.hiking), ("<type>running</type>", .running)])
+    func `an archive's name is the workout's, and its activity that of a file that names none`(
+        type: String, activity: Activity
+    ) async throws {
+        var world = try await ImporterWorld()
+        let points = (0..<60).map { second in
+            #"<trkpt lat="52.\#(1_000 + second)" lon="13.1"><time>2026-05-03T08:00:\#(second < 10 ? "0" : "")\#(second)Z</time></trkpt>"#
+        }
+        let content = Data("<gpx><trk>\(type)<trkseg>\(points.joined())</trkseg></trk></gpx>".utf8)
+        let told = ImportPart.Workout(name: "Brocken", activity: .hiking)
+        let (first, second) = (key(), key())
+        #expect(try await world.upload(content, name: "1.gpx", workout: told, as: first)?.remarks == nil)
+        let session = try #require(world.services.values.first?.session)
+        #expect(session.name == "Brocken" && session.activity == activity)
+        // Without the archive, the same content is the same workout.
+        let again = try await world.upload(content, name: "2.gpx", as: second)
+        #expect(again?.status == .done && world.services.count == 1)
+    }
+
     @Test func `two files of the same run that arrive together are one workout and one question`() async throws {
         var world = try await ImporterWorld()
         let (watch, phone) = (key(), key())

@@ -129,9 +129,10 @@ struct ImporterWorld {
 
     /// Uploads a file in order, and waits until its import is in one of some statuses.
     mutating func upload(
-        _ content: Data, name: String = "run.fit", as key: ImportKey, until statuses: Set<ImportStatus.Status> = [.done]
+        _ content: Data, name: String = "run.fit", workout: ImportPart.Workout? = nil, as key: ImportKey,
+        until statuses: Set<ImportStatus.Status> = [.done]
     ) async throws -> ImportStatus? {
-        incoming += ImportPart.all(of: content, name: name).map { Self.message($0, of: key) }
+        incoming += ImportPart.all(of: content, name: name, workout: workout).map { Self.message($0, of: key) }
         return try await wait(for: key, until: statuses)
     }
 

@@ -43,6 +43,8 @@ struct ImportRecord: Codable, Hashable {
 
     var status = ImportStatus.Status.receiving
     var name: String
+    /// What the client knows beside the file.
+    var workout: ImportPart.Workout?
     /// Of the file as it is sent.
     var bytes: Int
     /// The number of parts, and of those that are stored.
@@ -63,7 +65,7 @@ struct ImportRecord: Codable, Hashable {
     var remarks: [String] = []
 
     init(_ part: ImportPart, now: Moment) {
-        (name, bytes, of) = (part.name, part.bytes, part.of)
+        (name, workout, bytes, of) = (part.name, part.workout, part.bytes, part.of)
         (beganAt, changedAt) = (now, now)
     }
 

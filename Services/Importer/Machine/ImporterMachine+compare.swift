@@ -48,8 +48,8 @@ extension ImporterMachine {
 
     /// Whether an import of the user that may be the same workout is compared or logged now.
     private func isHeld(_ entry: Entry, _ key: ImportKey) -> Bool {
-        entries.contains { otherKey, other in
-            guard otherKey.user == key.user, otherKey != key else { return false }
+        entries(of: key.user).contains { otherKey, other in
+            guard otherKey != key else { return false }
             switch (other.record.status, other.stage) {
             case (.logging, _), (.waiting, _), (_, .comparing): break
             default: return false
@@ -87,8 +87,8 @@ extension ImporterMachine {
 
     /// Takes the reply to a request for history.
     mutating func receiveReply(_ reply: Reply, of user: User, now: Moment) -> [ImporterAction] {
-        let found = entries.first { key, entry in
-            guard key.user == user, case .comparing(let comparison) = entry.stage else { return false }
+        let found = entries(of: user).first { _, entry in
+            guard case .comparing(let comparison) = entry.stage else { return false }
             return comparison.id == reply.id
         }
         guard let (key, entry) = found, case .comparing(var comparison) = entry.stage else { return [] }

@@ -58,6 +58,8 @@ struct ImporterMachine {
     }
 
     private(set) var entries: [ImportKey: Entry] = [:]
+    /// The imports of each user.
+    private(set) var keys: [User: Set<ImportKey>] = [:]
     /// Parts that are not on disk yet.
     var parts: [ImportKey: [Int: Data]] = [:]
     var quota = DailyQuota(limit: bytesPerDay)
@@ -75,14 +77,26 @@ struct ImporterMachine {
         guard entries[key] == nil else { return }
         var record = record
         record.limit(to: now)
-        entries[key] = Entry(record)
+        store(Entry(record), key)
     }
 
-    mutating func store(_ entry: Entry, _ key: ImportKey) { entries[key] = entry }
+    mutating func store(_ entry: Entry, _ key: ImportKey) {
+        entries[key] = entry
+        keys[key.user, default: []].insert(key)
+    }
 
-    mutating func evict(_ key: ImportKey) { entries[key] = nil }
+    mutating func evict(_ key: ImportKey) {
+        entries[key] = nil
+        keys[key.user]?.remove(key)
+        if keys[key.user]?.isEmpty == true { keys[key.user] = nil }
+    }
 
-    func unfinished(_ user: User) -> Int { entries.count { $0.key.user == user && !$0.value.record.status.isOver } }
+    /// The imports of a user.
+    func entries(of user: User) -> some Sequence<(key: ImportKey, value: Entry)> {
+        keys[user, default: []].lazy.compactMap { [entries] key in entries[key].map { (key: key, value: $0) } }
+    }
+
+    func unfinished(_ user: User) -> Int { entries(of: user).count { !$0.value.record.status.isOver } }
 
     /// Changes an import's status, and saves and publishes it.
     mutating func move(

@@ -99,9 +99,7 @@ extension Command: Codable {
         var start = SessionStart(
             activity: try activity(container),
             environment: try container.decodeIfPresent(Environment.self, forKey: .environment),
-            name: try checked(container, .name, "1 to 200 bytes without control characters") { (name: String) in
-                (1...200).contains(name.utf8.count) && !name.hasControlCharacters
-            },
+            name: try checked(container, .name, SessionStart.nameRule, SessionStart.isName),
             mode: try container.decodeIfPresent(Mode.self, forKey: .mode),
             countdown: try checked(container, .countdown, "0 to 600 s") { (0...600).contains($0) },
             startAt: try container.number(Timestamp.self, forKey: .startAt),

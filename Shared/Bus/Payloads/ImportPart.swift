@@ -17,26 +17,41 @@ package struct ImportPart: Equatable, Sendable {
     /// The bytes of all parts together.
     package let bytes: Int
     package let content: Data
+    /// What the client knows beside the file. Only that of the first part counts.
+    package let workout: Workout?
 
-    package init(n: Int, of: Int, name: String, bytes: Int, content: Data) {
+    /// What another service says of the workout in a file that it hands out.
+    package struct Workout: Hashable, Sendable {
+        /// Not that of a file with several workouts.
+        package let name: String?
+        /// Of a file that names none.
+        package let activity: Activity?
+
+        package init(name: String?, activity: Activity?) {
+            (self.name, self.activity) = (name, activity)
+        }
+    }
+
+    package init(n: Int, of: Int, name: String, bytes: Int, content: Data, workout: Workout? = nil) {
         (self.n, self.of, self.name, self.bytes, self.content) = (n, of, name, bytes, content)
+        self.workout = workout
     }
 }
 
 extension ImportPart {
     /// The parts of a file; none if it is empty.
-    package static func all(of content: Data, name: String) -> [ImportPart] {
+    package static func all(of content: Data, name: String, workout: Workout? = nil) -> [ImportPart] {
         let starts = Array(stride(from: content.startIndex, to: content.endIndex, by: size))
         return starts.enumerated().map { number, start in
             ImportPart(
                 n: number, of: starts.count, name: name, bytes: content.count,
-                content: content[start..<min(start + size, content.endIndex)])
+                content: content[start..<min(start + size, content.endIndex)], workout: number == 0 ? workout : nil)
         }
     }
 }
 
 extension ImportPart: Codable {
-    private enum Key: String, CodingKey { case n, of, name, bytes, x }
+    private enum Key: String, CodingKey { case n, of, name, bytes, workout, x }
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
@@ -57,6 +72,7 @@ extension ImportPart: Codable {
                 forKey: .name, in: container,
                 debugDescription: "1 to \(Self.nameLimit) bytes without control characters")
         }
+        workout = try container.decodeIfPresent(Workout.self, forKey: .workout)
         let text = try container.decode(String.self, forKey: .x)
         guard let content = Data(base64Encoded: text), (1...Self.size).contains(content.count) else {
             throw DecodingError.dataCorruptedError(
@@ -71,7 +87,28 @@ extension ImportPart: Codable {
         try container.encode(of, forKey: .of)
         try container.encode(name, forKey: .name)
         try container.encode(bytes, forKey: .bytes)
+        try container.encodeIfPresent(workout, forKey: .workout)
         try container.encode(content.base64EncodedString(), forKey: .x)
+    }
+}
+
+extension ImportPart.Workout: Codable {
+    private enum Key: String, CodingKey { case name, activity }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        name = try container.decodeIfPresent(String.self, forKey: .name)
+        activity = try container.decodeIfPresent(Activity.self, forKey: .activity)
+        guard name.map(SessionStart.isName) ?? true else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .name, in: container, debugDescription: SessionStart.nameRule)
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encodeIfPresent(name, forKey: .name)
+        try container.encodeIfPresent(activity, forKey: .activity)
     }
 }
 

@@ -19,9 +19,7 @@ extension SessionEdit: Codable {
             return .set(value)
         }
         self.init()
-        name = try field(.name, "1 to 200 bytes without control characters") { name in
-            (1...200).contains(name.utf8.count) && !name.hasControlCharacters
-        }
+        name = try field(.name, SessionStart.nameRule, SessionStart.isName)
         activity = try field(.activity)
         environment = try field(.environment)
         note = try field(

@@ -45,6 +45,11 @@ package struct SessionStart: Equatable, Sendable {
     package static let defaultCountdown = 3.0
     /// Metres.
     package static let poolLengths = 5.0...200
+    /// What names are, for people.
+    package static let nameRule = "1 to 200 bytes without control characters"
+    package static func isName(_ text: String) -> Bool {
+        (1...200).contains(text.utf8.count) && !text.hasControlCharacters
+    }
 
     package var activity: Activity
     package var environment: Environment?

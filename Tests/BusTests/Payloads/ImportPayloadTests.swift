@@ -11,9 +11,11 @@ struct ImportPayloadTests {
             #expect(try JSONCoding.decode(ImportStatus.self, from: JSONCoding.encode(status)) == status)
         }
         let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
-        let parts = ImportPart.all(of: content, name: "a")
+        let workout = ImportPart.Workout(name: "Lauf", activity: .running)
+        let parts = ImportPart.all(of: content, name: "a", workout: workout)
         #expect(parts.count == 3)
         let read = try parts.map { try JSONCoding.decode(ImportPart.self, from: JSONCoding.encode($0)) }
+        #expect(read.map(\.workout) == [workout, nil, nil])
         #expect(read.map(\.content).reduce(Data(), +) == content)
         #expect(parts.allSatisfy { JSONCoding.encode($0).count < 200_000 })
         let id: ImportID = random.identifier()
@@ -30,6 +32,8 @@ struct ImportPayloadTests {
         (#""n":0,"of":1,"name":"","bytes":1,"x":"YQ==""#, "name: "),
         (#""n":0,"of":1,"name":"a","bytes":0,"x":"YQ==""#, "bytes: "),
         (#""n":0,"of":1,"name":"a","bytes":1,"x":"?""#, "x: "), (#""n":0,"of":1,"name":"a","bytes":1"#, "x: missing"),
+        (#""n":0,"of":1,"name":"a","bytes":1,"workout":{"name":""},"x":"YQ==""#, "workout.name: "),
+        (#""n":0,"of":1,"name":"a","bytes":1,"workout":{"activity":"sleep"},"x":"YQ==""#, "workout.activity: "),
         (#""n":0,"of":1,"name":"a\u0007","bytes":1,"x":"YQ==""#, "name: "),
     ])
     func `an invalid part names its field`(fields: String, blames: String) {

@@ -12,7 +12,8 @@ extension SeededRandom {
         ]
         let requests = actions.map { ImportRequest(id: identifier(), client: maybe(name()), action: $0) }
         let content = Data((0..<Int.random(in: 1...300_000, using: &self)).map { UInt8(truncatingIfNeeded: $0) })
-        let parts = ImportPart.all(of: content, name: "Run.fit")
+        let workout = ImportPart.Workout(name: maybe("Lauf"), activity: maybe(.running))
+        let parts = ImportPart.all(of: content, name: "Run.fit", workout: maybe(workout))
         let acks = [
             ImportAck(n: parts.count),
             ImportAck(n: 0, error: Refusal(code: "too_many_imports", message: "wait", retryAfter: maybe(10))),
