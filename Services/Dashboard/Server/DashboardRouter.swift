@@ -15,7 +15,7 @@ struct DashboardRouter: Sendable {
         "/": "home", "history": "history", "live/:user/:session": "live", "workout/:user/:session": "workout",
         "virtual-runs": "runs", "virtual-runs/:run": "run", "plans": "plans", "plans/:plan": "plan",
         "operator": "operator", "login": "login", "account": "account", "compare": "compare",
-        "pair": "pair", "record": "live",
+        "pair": "pair", "record": "live", "import": "import",
     ]
 
     let logins: LoginService

@@ -27,7 +27,7 @@ struct BrowserTests {
     }
 
     @Test(arguments: [
-        "account", "compare", "contrast", "files", "gloves", "home", "late", "live", "map", "pages",
+        "account", "compare", "contrast", "files", "gloves", "home", "imports", "late", "live", "map", "pages",
         "record_offline", "returning", "runs", "tiles",
     ])
     func `a browser finds no fault`(script: String) async throws { try await Self.run(script) }

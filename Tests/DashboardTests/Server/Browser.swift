@@ -36,7 +36,8 @@ struct Site {
         webFolder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: webFolder.file("pages"), withIntermediateDirectories: true)
         for name in [
-            "account", "compare", "history", "home", "live", "login", "missing", "operator", "pair", "plan", "plans",
+            "account", "compare", "history", "home", "import", "live", "login", "missing", "operator", "pair", "plan",
+            "plans",
             "run", "runs", "workout",
         ] {
             try webFolder.write("<title>\(name)", to: "pages/\(name).html")

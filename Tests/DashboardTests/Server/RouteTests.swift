@@ -15,6 +15,7 @@ struct RouteTests {
         "GET /operator": (200, 200), "GET /login": (200, 200),
         "GET /workout/{user}/{session}": (200, 200), "GET /history": (200, 200), "GET /account": (200, 200),
         "GET /compare": (200, 200), "GET /pair": (200, 200), "POST /pair": (400, 400), "GET /record": (200, 200),
+        "GET /import": (200, 200),
         // One of an unknown version, and no handshake.
         "GET /assets/**": (404, 404), "GET /mqtt": (403, 403),
         "GET /me": (401, 200), "POST /login": (401, 401), "POST /logout": (204, 204),

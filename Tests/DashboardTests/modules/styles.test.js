@@ -39,7 +39,7 @@ test("the colour of each activity stands out from all grounds in both themes", (
 });
 
 test("text has the sizes of the scale", () => {
-  for (const name of ["style", "workout", "history", "compare", "charts", "account"]) {
+  for (const name of ["style", "workout", "history", "compare", "charts", "account", "import"]) {
     const text = readFileSync(new URL(`../../../Services/Dashboard/Web/${name}.css`, import.meta.url), "utf8");
     // Paper has sizes of its own, and virtual runs have a part of their own.
     const screen =

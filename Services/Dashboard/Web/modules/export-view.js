@@ -4,10 +4,7 @@ import {byID, keep, kept, make, setList, setText, show} from "./dom.js";
 import {canExport, forgetExport, openExport} from "./export-copy.js";
 import {ExportJob} from "./export-job.js";
 import {saveFile, sizeText, waitText} from "./files.js";
-import {grouped, when} from "./format.js";
-
-/** @param {number} count @param {string} one */
-const counted = (count, one) => `${grouped(count)} ${one}${count === 1 ? "" : "s"}`;
+import {counted, grouped, when} from "./format.js";
 
 const impossible = "This browser cannot write a large file bit by bit. Open this page over HTTPS, outside a private " +
   "window, in a current browser. Each workout’s page has its files too, and so does the command pacebus export.";

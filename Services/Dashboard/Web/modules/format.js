@@ -35,6 +35,13 @@ export function grouped(value) {
   return whole(value) < 0 ? `\u2212${digits}` : digits;
 }
 
+/**
+ * `1 workout`, `12 workouts`.
+ *
+ * @param {number} count @param {string} one
+ */
+export const counted = (count, one) => `${grouped(count)} ${one}${count === 1 ? "" : "s"}`;
+
 /** @param {number} value @param {number} digits */
 function decimal(value, digits) {
   const scale = 10 ** digits;

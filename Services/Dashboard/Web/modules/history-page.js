@@ -173,6 +173,7 @@ function draw() {
   const isKnown = history.at > 0 || !isEmpty;
   show(byID("all"), !isEmpty);
   show(byID("empty"), isEmpty);
+  show(byID("import-link"), user === login);
   setText(byID("empty"), emptyText(isKnown));
   drawAge();
   if (!isEmpty) {
@@ -200,8 +201,9 @@ function emptyText(isKnown) {
   if (failure === "refused") return `You may not see the workouts of ${user}.`;
   if (failure) return "The history is not available now.";
   if (!isKnown) return "Loading…";
-  return user === login ? "No workout yet. The first one will be here when it is finished."
-                        : `${user} has no workout yet.`;
+  return user === login
+    ? "No workout yet. The first one will be here when it is finished. Those of other apps can be imported."
+    : `${user} has no workout yet.`;
 }
 
 /** Says how old the copy is, while it cannot be brought up to date. */

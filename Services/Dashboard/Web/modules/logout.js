@@ -33,13 +33,14 @@ async function end(type, isForgotten) {
   await forgetPages().catch(() => {});
   attempt(() => forget(login));
   attempt(() => indexedDB.deleteDatabase(`pacebus.history.${login}`));
+  attempt(() => indexedDB.deleteDatabase(`pacebus.imports.${login}`));
   await forgetExport(login);
   if (isForgotten) {
     for (const key of keptKeys(["refused.", "recording.", "waiting.", "devices."]))
       attempt(() => localStorage.removeItem(key));
     attempt(() => indexedDB.deleteDatabase(`pacebus.streams.${login}`));
   }
-  for (const key of ["pacebus.account", "pacebus.reader", `pacebus.export.${login}`])
+  for (const key of ["pacebus.account", "pacebus.reader", `pacebus.export.${login}`, ...keptKeys(["imports."])])
     attempt(() => localStorage.removeItem(key));
   // Without the server the cookie stays, and so does the page.
   const isLeft = await fetch("/logout", {method: "POST", redirect: "error"}).then(({ok}) => ok, () => false);
