@@ -20,7 +20,8 @@ struct AccessRights {
         case (.user(let name), .user(let user, _)): user == name
         case (.viewer(_, let users), .session(let key, let topic)):
             users.contains(key.user) && topic.kind.row.isForViewers
-        case (.viewer(let viewer, _), .user(let user, .replies)): user == viewer
+        case (.viewer(let viewer, _), .user(let user, .replies)), (.viewer(let viewer, _), .user(let user, .signedOut)):
+            user == viewer
         case (.viewer(_, let users), .user(let user, let topic)): users.contains(user) && topic.kind.row.isForViewers
         case (.coach, _): topic.row?.readers.contains(.coach) == true
         case (.simulator, .session): true

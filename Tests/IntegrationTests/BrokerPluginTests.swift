@@ -35,6 +35,7 @@ struct BrokerPluginTests {
         "a_viewed_users_flood_hurts_no_viewer",
         "a_viewer_of_a_hundred_users_meets_no_limit",
         "an_account_sees_the_last_use_of_its_devices",
+        "an_account_sees_the_last_use_of_its_browser_logins",
         "a_viewer_of_several_gains_and_loses_users_on_open_connections",
         "random_files_of_accounts_give_exactly_their_rights",
         "viewers_of_a_hundred_take_little_memory",

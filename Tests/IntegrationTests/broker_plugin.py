@@ -889,6 +889,42 @@ def an_account_sees_the_last_use_of_its_devices():
     assert page.wait(lambda: shown("watch") is None) and shown("phone")
 
 
+def an_account_sees_the_last_use_of_its_browser_logins():
+    password, phone = accounts("add", "anna"), accounts("device", "add", "anna", "phone")
+    watcher = Client("anna", password)
+    assert "logins" not in account_of(watcher)
+
+    def connect(login, browser="Chrome_on_Android", password=password, began="1700000000123"):
+        return Client("anna", password, f"page-{os.urandom(8).hex()}-{login}-{began}-{browser}")
+
+    def shown():
+        seen = [json.loads(payload) for found, payload, _ in watcher.messages if found.startswith("$SYS/")][-1]
+        return {each.pop("login"): each for each in seen.get("logins", [])}
+
+    home, lent = "a" * 32, "b" * 32
+    began = int(time.time())
+    tabs, other = [connect(home), connect(home)], connect(lent, "Safari_on_iPhone", phone)
+    assert watcher.wait(lambda: len(shown()) == 2, 15)
+    for login, browser in ((home, "Chrome_on_Android"), (lent, "Safari_on_iPhone")):
+        at = shown()[login]["at"]
+        assert began <= at <= time.time(), at
+        assert shown()[login] == {"browser": browser, "began": 1700000000.123, "at": at, "online": True}, shown()
+    # A login is online until its last page closes.
+    tabs[0].close()
+    other.close()
+    assert watcher.wait(lambda: "online" not in shown()[lent], 15) and shown()[home]["online"]
+    # The login of a revoked password is over.
+    accounts("device", "revoke", "anna", "phone")
+    assert watcher.wait(lambda: list(shown()) == [home], 15), shown()
+    # Other client ids are no logins.
+    for name in ("page-0123456789abcdef", f'page-0123456789abcdef-{home}-1-A"B', f"page-x-{lent}-1-Chrome"):
+        Client("anna", password, name).close()
+    for number in range(30):
+        connect(f"{number:032x}").close()
+    newest = [f"{number:032x}" for number in range(29, 9, -1)]
+    assert watcher.wait(lambda: list(shown()) == newest, 15), shown()
+
+
 def a_viewer_of_several_gains_and_loses_users_on_open_connections():
     names = [f"runner-{index}" for index in range(5)]
     runners = {name: Client(name, accounts("add", name)) for name in names}

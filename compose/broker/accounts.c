@@ -69,6 +69,7 @@ void accounts_sweep(void (*remove)(struct account *)) {
                 remove(account);
                 *at = account->next;
                 free(account->sessions);
+                free(account->web_logins);
                 free(account->users.names);
                 free(account);
             }

@@ -19,7 +19,15 @@ enum limit {
     LIMITS
 };
 
-enum { NAME_SIZE = 65, HASH_SIZE = 64, SESSION_COUNT = 16, USER_COUNT = 100, DEVICE_COUNT = 100 };
+enum {
+    NAME_SIZE = 65,
+    HASH_SIZE = 64,
+    SESSION_COUNT = 16,
+    USER_COUNT = 100,
+    DEVICE_COUNT = 100,
+    WEB_LOGIN_COUNT = 20,
+    WEB_LOGIN_SIZE = 32
+};
 
 /// A password of an account, as mosquitto_passwd stores it.
 struct secret {
@@ -33,6 +41,14 @@ struct secret {
     char device[NAME_SIZE];
     /// Unix seconds of the last login, or of the end of the last connection; 0 before the first.
     double used_at;
+};
+
+/// A login of a browser, as the client ids of its connections describe it.
+struct web_login {
+    char id[WEB_LOGIN_SIZE + 1], browser[WEB_LOGIN_SIZE + 1];
+    uint8_t secret[HASH_SIZE];
+    /// Unix seconds: when it began, and when it last connected or disconnected; 0 in a free entry.
+    double began_at, used_at;
 };
 
 /// A session that outlives its connection.
@@ -60,7 +76,7 @@ struct account {
     char name[NAME_SIZE];
     /// The users whose topics a viewer reads, sorted; none for a user's account, which reads its own.
     struct users users, new_users;
-    /// Since the account was published; `is_used` if a device has connected or disconnected.
+    /// Since the account was published; `is_used` if a device or a browser has connected or disconnected.
     bool is_changed, is_used;
     double published_at;
     struct secret *secrets, *new_secrets;
@@ -68,6 +84,8 @@ struct account {
     int connection_count;
     struct bucket messages, bytes, deliveries;
     struct session *sessions;
+    /// WEB_LOGIN_COUNT, what was used last first; `NULL` before the first.
+    struct web_login *web_logins;
     unsigned long counts[LIMITS], reported[LIMITS];
     double reported_at;
 };

@@ -30,7 +30,7 @@ enum {
     /// What a subscription costs that reaches beyond the account's topics: the broker looks at every retained message.
     WIDE_SUBSCRIPTION = 200,
     REPORT_INTERVAL = 60,
-    /// Seconds between two messages about the use of an account's devices.
+    /// Seconds between two messages about the use of an account's devices and browsers.
     USE_INTERVAL = 2,
 };
 static const double RATE_MESSAGES = 500, BURST_MESSAGES = 20000, RATE_BYTES = 2 << 20, BURST_BYTES = 32 << 20;
@@ -62,6 +62,16 @@ static void account_topic(char *topic, size_t size, const struct account *accoun
     snprintf(topic, size, "$SYS/pacebus/accounts/%s", account->name);
 }
 
+/// Reads the client id that the dashboard gives a page, `page-RANDOM-LOGIN-BEGAN-BROWSER` with BEGAN in milliseconds.
+static bool read_login(const char *id, struct web_login *login) {
+    char began[14];
+    int end = 0;
+    sscanf(id, "page-%*16[0-9a-f]-%32[0-9a-f]-%13[0-9]-%32[A-Za-z_]%n", login->id, began, login->browser, &end);
+    if (end == 0 || id[end] != 0) return false;
+    login->began_at = strtod(began, NULL) / 1000;
+    return true;
+}
+
 /// Whether somebody is connected with this password.
 static bool is_online(const struct account *account, const struct secret *secret) {
     const struct connection *connection = account->connections;
@@ -82,9 +92,36 @@ static int write_devices(char *text, const struct account *account) {
     return length ? length + sprintf(text + length, "]") : 0;
 }
 
-/// Publishes `{"users":["anna"],"viewer":false,"devices":[…]}` if it may have changed; nothing for a removed account.
+/// Whether a browser is connected with this login.
+static bool is_login_online(const struct account *account, const struct web_login *login) {
+    struct web_login other;
+    const struct connection *connection = account->connections;
+    while (connection &&
+           !(read_login(mosquitto_client_id(connection->client), &other) && strcmp(other.id, login->id) == 0))
+        connection = connection->next_of_account;
+    return connection != NULL;
+}
+
+/// Writes `,"logins":[{"login":"…","browser":"Chrome_on_Android","began":1700000000.123,"at":1700000000,"online":true}]`,
+/// without those of earlier passwords; nothing if there are none.
+static int write_logins(char *text, const struct account *account) {
+    int length = 0, count = 0;
+    for (int i = 0; account->web_logins && i < WEB_LOGIN_COUNT; i++) {
+        const struct web_login *login = &account->web_logins[i];
+        if (login->used_at == 0 || account_secret(account, login->secret) == NULL) continue;
+        length += sprintf(
+            text + length, "%s{\"login\":\"%s\",\"browser\":\"%s\",\"began\":%.3f,\"at\":%.0f%s}",
+            count++ ? "," : ",\"logins\":[", login->id, login->browser, login->began_at, login->used_at,
+            is_login_online(account, login) ? ",\"online\":true" : "");
+    }
+    return length ? length + sprintf(text + length, "]") : 0;
+}
+
+/// Publishes `{"users":["anna"],"viewer":false,"devices":[…],"logins":[…]}` if it may have changed; nothing for a removed
+/// account.
 static void publish_account(struct account *account) {
-    char topic[128], text[128 + USER_COUNT * (NAME_SIZE + 3) + DEVICE_COUNT * (NAME_SIZE + 64)] = "";
+    char topic[128],
+        text[128 + USER_COUNT * (NAME_SIZE + 3) + DEVICE_COUNT * (NAME_SIZE + 64) + WEB_LOGIN_COUNT * 192] = "";
     if (is_service(account) || !is_name(account->name)) return;
     bool is_use_due = account->is_used && now() - account->published_at >= USE_INTERVAL;
     if (!account->is_changed && !is_use_due) return;
@@ -98,6 +135,7 @@ static void publish_account(struct account *account) {
         if (!is_viewer(account)) length += sprintf(text + length, "\"%s\",", account->name);
         length += sprintf(text + length - 1, "],\"viewer\":%s", is_viewer(account) ? "true" : "false") - 1;
         length += write_devices(text + length, account);
+        length += write_logins(text + length, account);
         length += sprintf(text + length, "}");
     }
     account_topic(topic, sizeof topic, account);
@@ -112,9 +150,26 @@ static bool is_account_topic(const struct account *account, const char *topic) {
 
 // MARK: Connections
 
-/// Notes that a device connects or disconnects.
-static void note_use(struct account *account, struct secret *secret) {
-    if (secret == NULL || secret->device[0] == 0) return;
+/// Notes that a browser connects or disconnects, in place of what was used least recently. Returns false for other clients.
+static bool note_login(struct account *account, const struct secret *secret, const char *id) {
+    struct web_login login = {.used_at = (double)time(NULL)};
+    if (is_service(account) || !read_login(id, &login)) return false;
+    if (account->web_logins == NULL) account->web_logins = calloc(WEB_LOGIN_COUNT, sizeof *account->web_logins);
+    if (account->web_logins == NULL) return false;
+    struct web_login *logins = account->web_logins;
+    size_t at = 0;
+    while (at < WEB_LOGIN_COUNT - 1 && strcmp(logins[at].id, login.id)) at++;
+    memmove(logins + 1, logins, at * sizeof *logins);
+    memcpy(login.secret, secret->hash, HASH_SIZE);
+    logins[0] = login;
+    return true;
+}
+
+/// Notes that a client connects or disconnects.
+static void note_use(struct account *account, struct secret *secret, const char *id) {
+    if (secret == NULL) return;
+    if (note_login(account, secret, id)) account->is_used = true;
+    if (secret->device[0] == 0) return;
     secret->used_at = (double)time(NULL);
     account->is_used = true;
 }
@@ -157,7 +212,7 @@ static int on_login(int event, void *data, void *user_data) {
         if (session) session->is_connected = true;
     }
     if (!add_connection(client, account, secret)) return MOSQ_ERR_AUTH;
-    note_use(account, secret);
+    note_use(account, secret, id);
     return MOSQ_ERR_SUCCESS;
 }
 
@@ -168,7 +223,7 @@ static int on_disconnect(int event, void *data, void *user_data) {
     struct connection *connection = id ? connection_of(client) : NULL;
     if (connection == NULL) return MOSQ_ERR_SUCCESS;
     struct account *account = connection->account;
-    note_use(account, account_secret(account, connection->secret));
+    note_use(account, account_secret(account, connection->secret), id);
     remove_connection(connection);
     struct session *session = session_of(account, id, false);
     const struct client *it = record(client);
@@ -218,7 +273,7 @@ static bool is_named(const struct account *account, const char *name, size_t len
 static bool may_read(const struct account *account, const char *name) {
     static const char *const shown[] = {"current", "plans", NULL};
     static const char *const hidden_of_session[] = {"activity/register", "profile", NULL};
-    static const char *const of_viewer[] = {"replies/+", NULL};
+    static const char *const of_viewer[] = {"replies/+", "signed-out", NULL};
     bool is_session;
     const char *user;
     size_t length;
@@ -226,7 +281,7 @@ static bool may_read(const struct account *account, const char *name) {
     if (topic == NULL) return is_account_topic(account, name) || is_presence(name);
     if (account_sees(account, user, length))
         return !is_viewer(account) || (is_session ? !matches(topic, hidden_of_session) : matches(topic, shown));
-    // The replies to a viewer's own requests.
+    // The replies to a viewer's own requests, and its ended logins.
     return is_viewer(account) && is_named(account, user, length) && !is_session && matches(topic, of_viewer);
 }
 

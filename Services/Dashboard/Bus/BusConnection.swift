@@ -1,3 +1,4 @@
+import HTTPTypes
 import NIOCore
 import NIOWebSocket
 import ServiceKit
@@ -24,15 +25,17 @@ final class BusConnection: ChannelInboundHandler {
     private let limit: HandshakeLimit
     /// The broker that the client asked for, in place of that of its account.
     private let partition: Int?
+    private let browser: String
     private var state: State
     /// Whether the last data frame began or continued a message without ending it.
     private var isFragmented = false
     /// The end of the page's login.
     private var end: Scheduled<Void>?
 
-    init(server: BusServer, cookie: LoginService.Cookie, partition: Int? = nil, limit: HandshakeLimit) {
+    init(server: BusServer, cookie: LoginService.Cookie, head: HTTPRequest, limit: HandshakeLimit) {
         self.server = server
-        self.partition = partition
+        partition = head.partition
+        browser = head.browser
         self.limit = limit
         state = .login(ByteBuffer(), cookie)
     }
@@ -96,11 +99,10 @@ final class BusConnection: ChannelInboundHandler {
             end = context.value.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(Int64(left * 1e9))) { [self] in
                 close(.loginNeeded, context.value)
             }
-            var rest = buffer
-            rest.moveReaderIndex(forwardBy: length)
-            let client = ProcessName.unique(prefix: "page").description
+            // The broker's plugin lists the account's logins by it.
+            let client = "\(ProcessName.unique(prefix: "page"))-\(login.id)-\(login.loggedInAt.milliseconds)-\(browser)"
             var bytes = packet.written(for: login, client: client)
-            bytes.writeBuffer(&rest)
+            bytes.writeBytes(buffer.readableBytesView.dropFirst(length))
             connect(bytes, "\(login.account)", context.value)
         }
     }
@@ -141,9 +143,6 @@ final class BusConnection: ChannelInboundHandler {
         if case .open = state { write(.binary, bytes, context) }
     }
 
-    /// The broker closed its connection.
-    fileprivate func end(_ context: ChannelHandlerContext) { close(.normalClosure, context) }
-
     /// The broker's socket takes more, or no more.
     fileprivate func read(_ isReading: Bool, on channel: any Channel) {
         channel.setOption(.autoRead, value: isReading).whenFailure { _ in }
@@ -178,7 +177,7 @@ final class BusConnection: ChannelInboundHandler {
         close(code, context)
     }
 
-    private func close(_ code: WebSocketErrorCode, _ context: ChannelHandlerContext) {
+    fileprivate func close(_ code: WebSocketErrorCode, _ context: ChannelHandlerContext) {
         if case .closed = state { return }
         closeBroker()
         guard context.channel.isActive else { return }
@@ -232,7 +231,7 @@ private final class BrokerHandler: ChannelInboundHandler {
         client.send(bytes, clientContext)
     }
 
-    func channelInactive(context: ChannelHandlerContext) { client.end(clientContext) }
+    func channelInactive(context: ChannelHandlerContext) { client.close(.normalClosure, clientContext) }
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

@@ -12,11 +12,6 @@ final class BusServer: Sendable {
     /// Of one account with cookies: more than anyone's tabs.
     static let accountLimit = 50
 
-    private struct Page {
-        let login: Login
-        let channel: any Channel
-    }
-
     let logins: LoginService
     let connections: Connections
     let metrics: DashboardMetrics
@@ -25,7 +20,7 @@ final class BusServer: Sendable {
     private let origins: Origins
     private let brokers: [MQTTConfiguration]
     private let tls: NIOSSLContext?
-    private let pages = Mutex<[ObjectIdentifier: Page]>([:])
+    private let pages = Mutex<[ObjectIdentifier: (login: Login, channel: any Channel)]>([:])
 
     /// - Parameter own: the origin of the dashboard's pages, for a request.
     /// - Throws: if the broker's authorities cannot be read.
@@ -68,10 +63,9 @@ final class BusServer: Sendable {
     /// Counts the connection of a page. Returns `false` if the account has too many.
     func open(_ login: Login, _ channel: any Channel) -> Bool {
         let isOpen = pages.withLock { pages in
-            guard pages.values.count(where: { $0.login.account == login.account }) < Self.accountLimit else {
-                return false
-            }
-            pages[ObjectIdentifier(channel)] = Page(login: login, channel: channel)
+            let count = pages.values.count { $0.login.account == login.account }
+            guard count < Self.accountLimit else { return false }
+            pages[ObjectIdentifier(channel)] = (login, channel)
             return true
         }
         guard isOpen else { return false }

@@ -63,7 +63,7 @@ final class BusUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
                 limit, WebSocketFrameEncoder(),
                 ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: Self.frameLimit)),
                 WebSocketProtocolErrorHandler(),
-                BusConnection(server: server, cookie: accepted.login, partition: accepted.head.partition, limit: limit),
+                BusConnection(server: server, cookie: accepted.login, head: accepted.head, limit: limit),
             ] as [any ChannelHandler] {
                 try pipeline.addHandler(handler, position: .before(self))
             }
@@ -93,7 +93,15 @@ final class BusUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
 
 extension HTTPRequest {
     /// Of `/mqtt?partition=N`.
-    fileprivate var partition: Int? { path?.split(separator: "?partition=").dropFirst().first.flatMap { Int($0) } }
+    var partition: Int? { path?.split(separator: "?partition=").dropFirst().first.flatMap { Int($0) } }
+
+    /// `Chrome_Android`, the first marks of a browser and of a system in the User-Agent: most contain those of others too.
+    var browser: String {
+        let marks = ["Edg OPR Samsung Firefox FxiOS CriOS Chrome Safari", "iPhone iPad Android Windows CrOS Mac Linux"]
+        let agent = headerFields[.userAgent] ?? ""
+        let found = marks.compactMap { $0.split(separator: " ").first { agent.contains($0) } }
+        return found.isEmpty ? "Browser" : found.joined(separator: "_")
+    }
 
     /// A well-formed handshake of RFC 6455 for `/mqtt`.
     fileprivate var isHandshake: Bool {

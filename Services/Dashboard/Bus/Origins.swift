@@ -1,8 +1,7 @@
 /// Which web pages may connect to the bus besides the dashboard's own. A browser sends the page's origin and lets no page change
 /// it; other clients send none.
 struct Origins: Sendable {
-    private var allowsAll = false
-    /// `https://app.example.org`.
+    /// `https://app.example.org`, or `*` for all.
     private var allowed: Set<String> = []
 
     init() {}
@@ -14,9 +13,9 @@ struct Origins: Sendable {
             let host = origin.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false).last
             guard origin == "*" || (origin.contains("://") && host?.isEmpty == false && host?.contains("/") == false)
             else { return nil }
-            if origin == "*" { allowsAll = true } else { allowed.insert(origin.lowercased()) }
+            allowed.insert(origin.lowercased())
         }
     }
 
-    func allows(_ origin: String) -> Bool { allowsAll || allowed.contains(origin.lowercased()) }
+    func allows(_ origin: String) -> Bool { !allowed.isDisjoint(with: ["*", origin.lowercased()]) }
 }

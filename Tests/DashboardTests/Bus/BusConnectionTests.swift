@@ -23,9 +23,16 @@ struct BusConnectionTests {
             logins: logins, connections: Connections(proxy: nil), metrics: DashboardMetrics(PrometheusMetrics()),
             clock: ManualClock(), brokers: broker, origins: Origins(), own: { _ in "http://127.0.0.1" })
         let channel = EmbeddedChannel(
-            handler: BusConnection(server: server, cookie: cookie, limit: HandshakeLimit()))
+            handler: BusConnection(
+                server: server, cookie: cookie, head: Self.handshake("curl"), limit: HandshakeLimit()))
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 2), promise: nil)
         return channel
+    }
+
+    private static func handshake(_ agent: String?) -> HTTPRequest {
+        var head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/mqtt")
+        head.headerFields[.userAgent] = agent
+        return head
     }
 
     /// The beginning of a CONNECT.
@@ -88,6 +95,29 @@ struct BusConnectionTests {
         for byte in bytes where channel.isActive { try channel.writeInbound(frame(bytes: [byte])) }
         #expect(try closeCode(channel) == WebSocketErrorCode(codeNumber: code))
         #expect(!channel.isActive)
+    }
+
+    @Test(
+        arguments: [
+            (
+                "(Linux; Android 10; K) (KHTML, like Gecko) Chrome/124.0 Mobile Safari/537.36",
+                "Chrome_Android"
+            ),
+            (
+                "(iPhone; CPU iPhone OS 17_4 like Mac OS X) Version/17.4 Mobile/15E148 Safari/604.1",
+                "Safari_iPhone"
+            ),
+            (
+                "(iPhone; CPU iPhone OS 17_4 like Mac OS X) CriOS/124.0.6367.88 Mobile/15E148 Safari/604.1",
+                "CriOS_iPhone"
+            ),
+            ("(Windows NT 10.0; Win64; x64) Chrome/124.0.0.0 Safari/537.36 Edg/124.0.0.0", "Edg_Windows"),
+            ("(Linux; Android 10; K) SamsungBrowser/25.0 Chrome/121.0.0.0 Mobile Safari/537.36", "Samsung_Android"),
+            ("(X11; Linux x86_64; rv:125.0) Gecko/20100101 Firefox/125.0", "Firefox_Linux"),
+            ("\"-/\u{e9}Macintosh", "Mac"), ("curl/8.5.0", "Browser"), (nil, "Browser"),
+        ] as [(String?, String)])
+    func `a browser is named by its User-Agent`(agent: String?, name: String) {
+        #expect(Self.handshake(agent).browser == name)
     }
 
     @Test func `a login that ended between the handshake and CONNECT connects nothing`() throws {

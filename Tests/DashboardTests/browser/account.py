@@ -10,6 +10,10 @@ from world import run
 WEIGHT = 120_000
 PROFILE = {"units": "metric", "weight": 62.5, "zones": [110, 130, 150, 170], "timeZone": "Europe/Berlin"}
 TOPIC = "pacebus/v1/u/anna/profile"
+IPHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+    "Version/17.4 Mobile/15E148 Safari/604.1"
+)
 
 
 class ProfileEngine:
@@ -177,6 +181,47 @@ def logins(world, browser, faults):
     close_all(page.context)
 
 
+def browsers(world, browser, faults):
+    """The browsers that are logged in, and when each was last used; one ends the login of another, whose page says so."""
+    topic, revision = "pacebus/v1/u/coach/signed-out", int(time.time() * 1000)
+
+    def sign_out(_, press):
+        world.publish([(topic, {"revision": revision, "logins": [{"id": press["login"], "at": time.time()}]})])
+        return {}
+
+    page = open_account(world, browser, faults, "coach")
+    rows = page.locator("#logins li")
+    faults.expect(rows.first.inner_text() == "This browser\nconnected now", f"first is {rows.first.inner_text()}")
+    other = world.context(browser, "coach", **PHONE, user_agent=IPHONE).new_page()
+    faults.watch(other, 401)
+    other.goto(world.url + "/account")
+    row = rows.filter(has_text="Safari on iPhone")
+    row.filter(has_text="connected now").wait_for()
+    other.locator("#logins li", has_text=" on Linux").filter(has_text="connected now").wait_for()
+    faults.look(page, "account-logins")
+    page.locator("#logins").scroll_into_view_if_needed()
+    screenshot(page, "account-logins")
+    login = other.request.get(f"{world.url}/me").json()["login"]
+    world.answers["one"] = {"error": {"code": "x", "message": "not now"}}
+    row.get_by_role("button", name="Log out Safari on iPhone, connected now").click()
+    page.locator("#logins-error", has_text="Safari on iPhone is not logged out: not now").wait_for()
+    other.goto(world.url + "/")
+    row.filter(has_text="connected now").wait_for()
+    world.answers["one"] = sign_out
+    row.get_by_role("button").click()
+    other.wait_for_url("**/login*")
+    other.get_by_text("Your login has ended").wait_for()
+    row.wait_for(state="detached")
+    faults.expect([each["login"] for each in world.sent("one")] == [login] * 2, f"sent {world.sent('one')}")
+    # The broker still lists it.
+    page.reload()
+    page.locator("main.drawn").wait_for()
+    names = page.locator("#logins strong").all_inner_texts()
+    faults.expect(names[0] == "This browser" and "Safari on iPhone" not in names, f"after the end: {names}")
+    for each in (page, other):
+        close_all(each.context)
+
+
 def deletion(world, browser, faults):
     """After the account's name is typed: progress until the history is empty, also over a reload; no copy stays."""
     engine = histories.Engine(histories.years(40, time.time()))
@@ -258,4 +303,4 @@ def devices(world, browser, faults):
 
 
 if __name__ == "__main__":
-    run([looks, profile, older_engine, two_tabs, theme, logins, devices, deletion])
+    run([looks, profile, older_engine, two_tabs, theme, logins, browsers, devices, deletion])

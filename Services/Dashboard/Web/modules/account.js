@@ -26,10 +26,10 @@ for (const [id, type] of /** @type {["leave-here" | "leave-everywhere", "one" | 
   byID(id).addEventListener("click", async () => (await import("./logout.js")).logOut(type));
 // The operator's own password is not one of `compose/user`.
 if (isOperator) byID("by-operator").remove();
-if (!isOperator) showDevices();
+const devicesShown = isOperator ? Promise.resolve() : showDevices();
 if (!ownsWorkouts) {
   for (const element of all("[data-own]")) element.remove();
-  settle();
+  devicesShown.then(settle);
 }
 
 // MARK: Profile
@@ -82,7 +82,7 @@ if (ownsWorkouts)
     onMessage: (_, next) => next && !isOlder(profile, next) && see(next),
     onReady() {
       see(profile);
-      settle();
+      devicesShown.then(settle);
     }
   });
 
