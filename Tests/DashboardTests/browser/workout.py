@@ -5,7 +5,7 @@ import re
 
 import fixtures
 import workouts
-from browser import DESKTOP, PHONE, close_all, is_thorough, open_page, screenshot, until, visit
+from browser import DESKTOP, PHONE, SMALL, close_all, is_thorough, open_page, screenshot, until, visit
 from world import run, wait
 
 WEIGHT = 200_000
@@ -98,13 +98,13 @@ def looks(world, browser, faults):
 
 
 def kinds(world, browser, faults):
-    """Without a route, without anything, in a pool, incomplete: each shows what it has and nothing else."""
+    """Without a route, without anything, in a pool, incomplete: each shows what it has and nothing else, on the smallest phone."""
     incomplete = workouts.run("incomplete", incomplete=True)
     made = [workouts.treadmill(), workouts.empty(), workouts.swim(), workouts.ride(), incomplete, workouts.strength()]
     play(world, *made)
     seen = {}
     for workout in made:
-        page = open_workout(world, browser, faults, workout, device=PHONE)
+        page = open_workout(world, browser, faults, workout, device=SMALL)
         if workout.series:
             has_charts(page)
         name = workout.record["name"]
