@@ -243,6 +243,9 @@ def undo(browser):
     expect(skip.bounding_box() == before, "Skip moves where Undo was")
     noted = page.locator("[data-plan=set]").inner_text()
     expect(noted == "Set 1 of 4 · Pain noted", f"beside the set of a painful exercise: {noted}")
+    # Both say what they are about.
+    page.get_by_role("button", name="Skip Bent-over Row", exact=True).wait_for()
+    page.get_by_role("button", name="Undo Bench Press, 8 × 62.5 kg", exact=True).wait_for()
     button.tap()
     press = wait(world.sent, "a press")[0]
     expect(press["type"] == "uncompleteSet" and "item" not in press, f"Undo presses {press}")

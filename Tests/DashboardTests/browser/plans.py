@@ -433,7 +433,7 @@ def start(system, browser, faults):
     press(page, "More repetitions")
     press(page, "Complete set")
     shows("Squat", "1/2 exercises", "Set 2 of 2", "8 × 62.5 kg")
-    press(page, "Undo")
+    press(page, "Undo Squat, 9 × 62.5 kg")
     shows("Squat", "1/2 exercises", "Set 1 of 2", "8 × 62.5 kg")
     press(page, "Show all exercises")
     page.locator("#plan-items li", has_text="Squat").and_(page.locator("[aria-current]")).wait_for()

@@ -51,17 +51,25 @@ test("the current set shows number, prescription and what one may do", () => {
   const shown = planView(state, now + 5, "metric");
   assert.deepEqual(
     [
-      shown.block, shown.exercise, shown.set, shown.prescription, shown.clock, shown.canComplete, shown.canUndo,
+      shown.block, shown.exercise, shown.set, shown.prescription, shown.clock, shown.canComplete, shown.skip,
       shown.hasPain
     ],
-    ["Main", "Bench Press", "Set 2 of 2", "6 × 62.5 kg", "01:05", true, true, true]);
+    ["Main", "Bench Press", "Set 2 of 2", "6 × 62.5 kg", "01:05", true, "Bench Press", true]);
   assert.deepEqual(shown.alternatives, ["Dips"]);
 });
 
 test("the newest set can be undone, whatever exercise follows", () => {
-  const next = (/** @type {any} */ completed) =>
-    planView({...state, progress: {...progress, item: "1-2", set: 0, completed}}, now, "metric").canUndo;
-  assert.deepEqual([next(progress.completed), next({}), next({"1-1": []})], [true, false, false]);
+  const undo = (/** @type {any} */ completed) =>
+    planView({...state, progress: {...progress, item: "1-2", set: 0, completed}}, now, "metric").undo;
+  assert.deepEqual([undo({}), undo({"1-1": []})], [undefined, undefined]);
+  const first = {round: 1, set: 0, at: now - 60};
+  const later = {round: 1, set: 1, at: now - 30, repetitions: 5};
+  assert.equal(undo({"1-1": [first]}), "Bench Press, 8 × 60 kg");
+  assert.equal(undo({"1-1": [first, later], "1-2": [{round: 1, set: 0, at: now - 40}]}), "Bench Press, 5 × 62.5 kg");
+  assert.equal(undo({"1-1": [first, later], "1-2": [{round: 1, set: 0, at: now - 20}]}), "Row");
+  // At the same time the later set of the plan, as the engine has it.
+  assert.equal(undo({"1-1": [{...later, at: first.at}, {...first, exercise: 1}]}), "Bench Press, 5 × 62.5 kg");
+  assert.equal(undo({"1-1": [{...first, exercise: 1, weight: 0}]}), "Dips, 8 repetitions");
 });
 
 test("a rest counts down to its end and stops at zero", () => {

@@ -47,6 +47,8 @@ export function drawPlan(state, now) {
          set,
          prescription: plan.prescription,
          progress: plan.progress,
+         undo: plan.undo ? ` ${plan.undo}` : "",
+         skip: ` ${plan.skip}`,
        }))
     setText(section.querySelector(`[data-plan='${key}']`), text);
   show(section.querySelector("[data-plan='set']"), set !== "");
@@ -89,9 +91,9 @@ function drawPlanControls(plan) {
   setText(next, plan.next ? `Next: ${plan.next.name}` : "");
   const undo = /** @type {HTMLElement} */ (document.querySelector("[data-plan-command='uncompleteSet']"));
   // What is off stays in its place, or another button comes under the finger.
-  if (plan.canUndo) delete undo.dataset.off;
+  if (plan.undo) delete undo.dataset.off;
   else undo.dataset.off = "";
-  if (!plan.canUndo) enable(undo, false);
+  if (!plan.undo) enable(undo, false);
   setText(byID("presentation"), plan.isList ? "Show one exercise" : "Show all exercises");
 }
 

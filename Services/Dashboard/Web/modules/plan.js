@@ -27,6 +27,24 @@ export function prescription(set, units) {
 }
 
 /**
+ * `Bench Press, 8 × 62.5 kg`: the newest completed set, which *Undo* makes open again.
+ *
+ * @param {any} state @param {import("./format.js").Units} units
+ */
+function newestSet({plan, progress}, units) {
+  const sets =
+    itemsOf(plan).flatMap((/** @type {any} */ item) =>
+                            (progress.completed[item.id] ?? []).map((/** @type {any} */ done) => ({item, ...done})));
+  sets.sort((/** @type {any} */ a, /** @type {any} */ b) =>
+              a.at - b.at || a.round - b.round || a.set - b.set || (a.item.id < b.item.id ? -1 : 1));
+  const newest = sets.at(-1);
+  if (newest === undefined) return undefined;
+  const {item, exercise = 0, set} = newest;
+  const done = prescription({...setsOf(item)[set], ...newest}, units);
+  return [item.exercises[exercise].name, done].filter(Boolean).join(", ");
+}
+
+/**
  * The exercise after a rest of a block whose clock makes exercises take turns.
  *
  * @param {any} state
@@ -115,8 +133,9 @@ export function planView(state, now, units) {
     next: following && {item: following.id, name: following.exercises[following.chosen].name},
     isComplete: progress.done >= progress.total || (isDone && !following),
     canComplete: index !== undefined && !isSkipped && shown === current,
-    /** The engine undoes the newest set of all. */
-    canUndo: Object.values(progress.completed).some((/** @type {any} */ done) => done.length > 0),
+    undo: newestSet(state, units),
+    /** The exercise that *Skip* skips. */
+    skip: current.exercises[current.chosen].name,
     hasPain: progress.painFlagged.includes(shown.id),
     alternatives: current.exercises.map((/** @type {any} */ e) => e.name)
       .filter((/** @type {string} */ _, /** @type {number} */ i) => i !== current.chosen),
