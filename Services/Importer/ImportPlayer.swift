@@ -75,13 +75,13 @@ struct ImportPlayer {
 
     /// All items and commands of a workout, nothing of it sent.
     private static func contents(_ part: Part) -> QueueContents {
-        var (samples, locations) = ([Sample](), [Location]())
+        // Shared with the recording: of a large file, they are most of the memory.
+        let (samples, locations) = (part.file.recording.samples, part.file.recording.locations)
         var commands: [(at: Timestamp, action: SessionAction)] = []
-        let steps = part.file.recording.steps
+        let steps = part.file.recording.commands
         for step in steps {
             switch step.kind {
-            case .sample(let sample): samples.append(sample)
-            case .location(let location): locations.append(location)
+            case .sample, .location: break
             case .command(.start(var start)):
                 // The session is over: it needs no place among the unfinished ones.
                 start.endAt = steps.last?.at

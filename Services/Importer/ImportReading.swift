@@ -69,8 +69,8 @@ struct ReadJob {
 
     /// From the start to the end of its session.
     static func span(_ recording: Recording) -> (start: Timestamp, end: Timestamp) {
-        let steps = recording.steps
-        return (steps.first?.at ?? recording.start, steps.last?.at ?? recording.end)
+        let commands = recording.commands
+        return (commands.first?.at ?? recording.start, commands.last?.at ?? recording.end)
     }
 
     private static func remarks(_ files: [RecordingFile], isCut: Bool) -> [String] {

@@ -19,6 +19,25 @@ private func file(start: Int = start, duration: Int = 600) -> Data {
     Data(FITFixture.workout(start: start, duration: duration, pauses: [100...130]))
 }
 
+/// A recording of a minute as FIT, GPX or TCX.
+private func any(_ format: Int, start: Int) -> Data {
+    let times = (0..<60).map { Date(timeIntervalSince1970: Double(start + $0)).formatted(.iso8601) }
+    switch format {
+    case 0: return file(start: start, duration: 60)
+    case 1:
+        let points = times.enumerated().map { #"<trkpt lat="52.\#(1_000 + $0)" lon="13"><time>\#($1)</time></trkpt>"# }
+        return Data("<gpx><trk><type>running</type><trkseg>\(points.joined())</trkseg></trk></gpx>".utf8)
+    default:
+        let points = times.enumerated().map { second, time in
+            "<Trackpoint><Time>\(time)</Time><DistanceMeters>\(second * 3)</DistanceMeters></Trackpoint>"
+        }
+        let lap = "<Lap StartTime=\"\(times[0])\"><Track>\(points.joined())</Track></Lap>"
+        return Data(
+            ("<TrainingCenterDatabase><Activities><Activity Sport=\"Running\">\(lap)</Activity></Activities>"
+                + "</TrainingCenterDatabase>").utf8)
+    }
+}
+
 struct ImportTests {
     @Test func `a file in parts becomes one finished workout with its items`() async throws {
         var world = try await ImporterWorld()
@@ -91,10 +110,8 @@ struct ImportTests {
         type: String, activity: Activity
     ) async throws {
         var world = try await ImporterWorld()
-        let points = (0..<60).map { second in
-            #"<trkpt lat="52.\#(1_000 + second)" lon="13.1"><time>2026-05-03T08:00:\#(second < 10 ? "0" : "")\#(second)Z</time></trkpt>"#
-        }
-        let content = Data("<gpx><trk>\(type)<trkseg>\(points.joined())</trkseg></trk></gpx>".utf8)
+        let content = Data(
+            String(decoding: any(1, start: start), as: UTF8.self).replacing("<type>running</type>", with: type).utf8)
         let told = ImportPart.Workout(name: "Brocken", activity: .hiking)
         let (first, second) = (key(), key())
         #expect(try await world.upload(content, name: "1.gpx", workout: told, as: first)?.remarks == nil)
@@ -170,11 +187,12 @@ struct ImportTests {
     @Test func `a damaged file ends as workouts, with a question or with a reason, and hurts no other`() async throws {
         var random = SeededRandom()
         var world = try await ImporterWorld()
-        for number in 0..<300 {
-            var content = file(start: start + number * 10_000, duration: 60)
+        for number in 0..<1_000 {
+            var content = any(number % 3, start: start + number * 10_000)
             for _ in 0..<Int.random(in: 1...8, using: &random) {
                 content[Int.random(in: content.indices, using: &random)] = .random(in: 0...255, using: &random)
             }
+            if number % 5 == 0 { content.removeLast(Int.random(in: 0..<content.count, using: &random)) }
             let damaged = try await world.upload(content, as: key(), until: [.done, .refused, .asking])
             let isOver = damaged.map { [.done, .refused, .asking].contains($0.status) } ?? false
             #expect(

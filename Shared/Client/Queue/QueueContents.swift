@@ -41,7 +41,7 @@ package struct QueuedItems<Item: StreamItem>: Equatable where Item.Field: Payloa
 
     fileprivate mutating func add(_ batch: ItemBatch<Item>) throws(PayloadError) {
         guard batch.first == items.count else { throw .malformed("item \(items.count) expected") }
-        items += batch.items
+        if items.isEmpty { items = batch.items } else { items += batch.items }
     }
 
     fileprivate mutating func acknowledge(_ number: Int) throws(PayloadError) {

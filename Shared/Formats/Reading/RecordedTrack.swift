@@ -57,15 +57,16 @@ extension Recording {
         totals = RecordedTotals(laps: track.laps.map(\.totals))
         laps = track.laps.dropFirst().compactMap(\.start)
 
-        let points = track.laps.flatMap { $0.parts.joined() }.compactMap { point in
-            point.time.map { (time: $0, point) }
-        }.sorted { $0.time < $1.time }
-        let distances = points.compactMap { $0.1.values[.distance] }
+        // Once in memory: a large file has hundreds of thousands.
+        var points = track.laps.flatMap { $0.parts.joined() }
+        points.removeAll { $0.time == nil }
+        points.sort { ($0.time?.microseconds ?? 0) < ($1.time?.microseconds ?? 0) }
+        let distances = points.compactMap { $0.values[.distance] }
         let lapDistances = track.laps.compactMap(\.totals.distance)
         var deltas = DistanceDeltas(
             base: Self.base(distances, session: lapDistances.isEmpty ? nil : lapDistances.reduce(0, +)))
-        samples = points.map { time, point in
-            var sample = Sample(time: time)
+        samples = points.map { point in
+            var sample = Sample(time: point.time)
             for quantity in point.values.quantities {
                 guard let value = point.values[quantity] else { continue }
                 switch quantity {
@@ -78,10 +79,12 @@ extension Recording {
             return sample
         }
         take(
-            points.map { time, point in
-                Location(
-                    time: time, latitude: point.latitude, longitude: point.longitude, altitude: point.altitude,
-                    speed: point.values[.speed], course: point.course)
+            points.map { point in
+                point.time.flatMap { time in
+                    Location(
+                        time: time, latitude: point.latitude, longitude: point.longitude, altitude: point.altitude,
+                        speed: point.values[.speed], course: point.course)
+                }
             })
         if totals.distance == nil, let distance = distances.max(), distance > 0 { totals.distance = distance }
         complete(

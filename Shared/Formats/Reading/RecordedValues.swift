@@ -61,7 +61,7 @@ extension Recording {
     /// Takes what each sample's record says about its place. An altitude belongs to the route. Without a route that
     /// counts, as in an indoor session, it is the sample's barometric altitude.
     mutating func take(_ places: [Location?]) {
-        let positions = places.compactMap(\.self).filter(\.hasPosition)
+        let positions = places.compactMap { $0?.hasPosition == true ? $0 : nil }
         guard positions.isEmpty || environment == .indoor else {
             locations = places.compactMap(\.self)
             return

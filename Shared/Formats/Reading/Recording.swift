@@ -47,19 +47,23 @@ extension Recording {
         return recording
     }
 
-    /// The workout sorted by time: `start`, every sample and location, the recording's pauses as `pause` and `resume`,
-    /// its laps, `end`.
-    package var steps: [Step] {
+    /// `start`, the recording's pauses as `pause` and `resume`, its laps, `end`: at least two.
+    package var commands: [Step] {
         // A recording with positions is outdoors; otherwise the activity's default counts.
         let environment = environment ?? (locations.isEmpty ? nil : .outdoor)
         var start = SessionStart(activity: activity, environment: environment, countdown: 0)
         start.poolLength = poolLength.flatMap { SessionStart.poolLengths.contains($0) ? $0 : nil }
-        var steps = [Step(at: segments[0].lowerBound, .command(.start(start)))]
-        var commands = clockCommands[...]
         let last = segments[segments.count - 1].upperBound
         let isPausedAtEnd = end.seconds(since: last) > Self.lastPause
-        if isPausedAtEnd { commands.append(Step(at: last, .command(.pause))) }
+        return [Step(at: segments[0].lowerBound, .command(.start(start)))] + clockCommands
+            + (isPausedAtEnd ? [Step(at: last, .command(.pause))] : [])
+            + [Step(at: isPausedAtEnd ? end : last, .command(.end(streams: [:])))]
+    }
 
+    /// The workout sorted by time: ``commands``, and every sample and location between the first and the last of them.
+    package var steps: [Step] {
+        let all = commands
+        var (steps, commands) = (Array(all.prefix(1)), all.dropFirst().dropLast())
         var locations = locations[...]
         for sample in samples {
             guard let time = sample.time else { continue }
@@ -70,7 +74,7 @@ extension Recording {
                 locations.removeFirst()
             }
         }
-        return steps + commands + [Step(at: isPausedAtEnd ? end : last, .command(.end(streams: [:])))]
+        return steps + commands + all.suffix(1)
     }
 
     /// Pauses between segments, and laps in them. A lap in a pause ends where the pause begins: a paused session takes no
