@@ -77,10 +77,11 @@ struct FileUpload {
         guard !message.payload.isEmpty else { return }
         newsAt = now
         switch Topic(message.topic) {
-        case .user(_, .importAck):
+        // Those of the file before may still come.
+        case .user(_, .importAck(id)):
             guard let ack = try? JSONCoding.decode(ImportAck.self, from: message.payload) else { return }
             try receive(ack, now)
-        case .user(_, .importStatus):
+        case .user(_, .importStatus(id)):
             guard let received = try? JSONCoding.decode(ImportStatus.self, from: message.payload),
                 received.revision > status?.revision ?? -1
             else { return }

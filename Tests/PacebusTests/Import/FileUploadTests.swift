@@ -58,6 +58,17 @@ struct FileUploadTests {
         #expect(try send(&upload, 5) == Array(20..<35))
     }
 
+    @Test func `a late acknowledgement of the file before counts for that alone`() throws {
+        var (former, upload) = (upload(1), upload(1))
+        #expect(try send(&upload, 1) == [0])
+        let topic = former.subscriptions[1].filter
+        try receive(&former, ImportAck(n: 1))
+        let late = MQTTMessage(
+            topic: topic, payload: JSONCoding.encode(ImportAck(n: 1))[...], qos: .atMostOnce, retain: false)
+        try upload.receive(late, clock.moment)
+        #expect(try send(&upload, 10) == [0])
+    }
+
     @Test func `parts are sent again after a stall, a reconnect and a loss`() throws {
         var upload = upload(3)
         #expect(try send(&upload, 9) == [0, 1, 2])
