@@ -283,16 +283,16 @@ function drawProgress(job) {
   setText(byID("progress-title"), `${state}: ${grouped(done)} of ${counted(items.length, "file")}`);
   const progress = /** @type {HTMLProgressElement} */ (byID("progress"));
   [progress.max, progress.value] = [items.length, done];
-  const now = open.find(({status}) => status === "logging") ?? open[0];
-  const share = now.status === "logging" ? now.progress ?? 0 : 0;
-  const text = {
+  const now = open.find(({status}) => status === "logging") ?? open.find(({status}) => /queued|reading/.test(status));
+  /** @type {Record<string, string>} */
+  const texts = {
     queued: job.sent > 0 ? `sent to ${Math.floor(job.sent * 100)} %` : "",
     reading: "is read",
-    logging: `${Math.floor(share * 100)} % logged`
-  }[/** @type {string} */ (now.status)] ??
-    "";
+    logging: `${Math.floor((now?.progress ?? 0) * 100)} % logged`
+  };
   const elsewhere = isElsewhere && queued.length > 0 ? "Another tab sends them." : "";
-  const working = [nameOf(now), text].filter(Boolean).join(": ");
+  const working = now ? [nameOf(now), texts[now.status]].filter(Boolean).join(": ")
+                      : "It continues with your answers, or later by itself.";
   setText(byID("progress-now"),
     isPaused && queued.length > 0 ? "" : elsewhere || waits[wait] || (limit && sentence(limit)) || working);
   setText(byID("progress-status"), waits[wait]);
