@@ -134,6 +134,25 @@ def kinds(world, browser, faults):
     expect(treadmill["notices"] == "", f"a complete one says {treadmill['notices']}")
 
 
+def standing(world, browser, faults):
+    """Who stands has no pace: neither the axis nor the colours of the route follow a position that drifts."""
+    workout = workouts.run("standing", standing=600)
+    play(world, workout)
+    page = open_workout(world, browser, faults, workout)
+    has_charts(page)
+    has_color(page)
+    ends = page.locator("#ramp span").all_inner_texts()
+    minutes = [int(re.search(r"(\d+):\d\d /km", end)[1]) for end in ends]
+    faults.expect(minutes[0] < 10 and minutes[1] < 6, f"the route's colours are from {ends}")
+    faults.expect(page.locator(".route-line:not([class*='ramp-'])").count() > 0, "where one stood has a colour")
+    marks = page.locator(".chart[data-chart='speed'] .dygraph-axis-label-y").all_inner_texts()
+    faults.expect(len(marks) > 1 and all(mark < "9:00" for mark in marks), f"the axis of the pace is {marks}")
+    page.locator("#charts").press("Home")
+    page.locator("#readout", has_text="bpm").wait_for()
+    faults.expect("/km" not in page.locator("#readout").inner_text(), page.locator("#readout").inner_text())
+    close_all(page.context)
+
+
 def speed(world, browser, faults):
     """Prints how fast the charts of an hour are there and how fast the cursor moves; a busy machine fails nothing."""
     workout = workouts.run()
@@ -498,6 +517,22 @@ def paper(world, browser, faults):
     close_all(page.context)
 
 
-SCENARIOS = [looks, kinds, speed, cursor, words, replay, details, silence, past, viewer, edit, press, ended, paper]
+SCENARIOS = [
+    looks,
+    kinds,
+    standing,
+    speed,
+    cursor,
+    words,
+    replay,
+    details,
+    silence,
+    past,
+    viewer,
+    edit,
+    press,
+    ended,
+    paper,
+]
 ONLY = os.environ.get("SCENARIOS")
 run([scenario for scenario in SCENARIOS if not ONLY or scenario.__name__ in ONLY.split(",")])

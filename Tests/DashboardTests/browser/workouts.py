@@ -154,8 +154,8 @@ def splits_of(length, metres, times, **columns):
     return splits
 
 
-def run(seed="run", seconds=3600, pause=(1500, 95), **changes):
-    """A run of an hour over hills, with a pause, two laps and a strap that ended before."""
+def run(seed="run", seconds=3600, pause=(1500, 95), standing=0, **changes):
+    """A run of an hour over hills, with a pause, two laps and a strap that ended before; first it drifts for some seconds."""
     chance = random.Random(7)
     seconds_of = range(seconds)
     speeds, rates, heights = [], [], []
@@ -164,7 +164,7 @@ def run(seed="run", seconds=3600, pause=(1500, 95), **changes):
         hill = math.sin(t / 260) + 0.5 * math.sin(t / 97)
         interval = 0.55 if 2000 < t < 2900 and (t // 150) % 2 == 0 else 0
         speed = 2.78 - 0.24 * math.cos(t / 260) + interval + 0.12 * math.sin(t / 31) + chance.uniform(-0.05, 0.05)
-        speeds.append(speed)
+        speeds.append(0.275 if t < standing else speed)
         rate += (118 + 14 * speed + 3 * math.cos(t / 260) - rate) / 40
         rates.append(round(rate + chance.uniform(-0.8, 0.8)))
         heights.append(round(58 + 16 * hill + chance.uniform(-0.2, 0.2), 1))

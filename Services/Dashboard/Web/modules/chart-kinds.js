@@ -33,19 +33,19 @@ export function chartKind(key, options, bands) {
         const length = rowOf(options).swims ? (units === "imperial" ? 91.44 : 100)
           : units === "imperial"            ? 1609.344
                                             : 1000;
-        // As in live metrics: whoever is slower stands.
-        const slowest = (rowOf(options).swims ? 6 : 1.8) * length;
+        // The slowest pace of live metrics, in metres a second: below it a position only drifts.
+        const slowest = rowOf(options).swims ? 1 / 6 : 1 / 1.8;
         return {
           key,
           label: "Pace",
           unit: format("pace", 300, options).unit,
           color: "route",
-          format: (value) => text("pace")(value > 0.2 ? 1000 / value : NaN),
+          format: (value) => text("pace")(value > slowest ? 1000 / value : NaN),
           mark: minutes,
           isReversed: true,
           least: 20,
           widths: [5, 10, 15, 30, 60, 120, 300, 600],
-          value: (speed) => speed * slowest > length ? length / speed : NaN
+          value: (speed) => speed > slowest ? length / speed : NaN
         };
       }
       const unit = units === "imperial" ? 0.44704 : 1 / 3.6;

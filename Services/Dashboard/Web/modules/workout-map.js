@@ -152,20 +152,22 @@ export class WorkoutMap {
   /**
    * Each piece in the colour of its value.
    *
-   * @param {string} key of a line @param {(value: number) => string} text of a value @param {[string, string]} words of the ends
+   * @param {string} key of a line @param {import("./chart.js").Kind} kind @param {[string, string]} words of the ends
    */
-  color(key, text, words) {
+  color(key, {format, value: shown = Number}, words) {
     const line = this.#details?.lines[key];
     if (!line) return;
-    const values = this.#pieces.map(({from, to}) => mean(line, from, to));
-    const found = classes(values.map((value) => value ?? NaN), colorCount);
+    // A pace that is too slow has no colour, as it has no place in its chart.
+    const values = this.#pieces.map(({from, to}) => mean(line, from, to) ?? NaN)
+                     .map((value) => (Number.isFinite(shown(value)) ? value : NaN));
+    const found = classes(values, colorCount);
     this.#pieces.forEach((piece, index) => piece.color = found.of(values[index]));
     if (this.#colored !== undefined || this.#lines.length > 0) this.#paint();
     this.#colored = key;
     const ramp = byID("ramp");
     const [low, high] = /** @type {HTMLElement[]} */ ([...ramp.querySelectorAll("span")]);
-    setText(low, `${words[0]} ${text(found.low)}`);
-    setText(high, `${text(found.high)} ${words[1]}`);
+    setText(low, `${words[0]} ${format(found.low)}`);
+    setText(high, `${format(found.high)} ${words[1]}`);
     show(ramp, true);
     if (!ramp.querySelector("rect")) {
       for (let i = 0; i < colorCount; i++) {

@@ -474,7 +474,7 @@ function colorMap() {
     return make("label", {}, input, make("span", {}, label));
   });
   const words = /** @type {[string, string]} */ (offered.find(([key]) => key === coloring)?.[1]);
-  mapPart.color(coloring, (value) => kindOf(coloring).format(value), words);
+  mapPart.color(coloring, kindOf(coloring), words);
 }
 
 // MARK: Charts
