@@ -1,10 +1,13 @@
 // The page of a link that `compose/user pair` shows: asks whose device this browser shall be, and logs it in.
 
+import {nameDevice} from "./device-names.js";
 import {byID, setText, show} from "./dom.js";
 
 const form = /** @type {HTMLFormElement} */ (byID("form"));
 const button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
 const token = location.hash.slice(1);
+/** Whose device the browser becomes, and its name. */
+let [user, device] = ["", ""];
 // The history keeps no token, nor does a picture of the address.
 history.replaceState(null, "", location.pathname);
 
@@ -36,6 +39,8 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   button.disabled = true;
   if (await post({accept: "true"})) {
+    // Recordings of this browser have the name of the password.
+    nameDevice(user, "phone", "", device);
     show(form, false);
     show(byID("error"), false);
     show(byID("apple"), /iPhone|iPad|Macintosh/.test(navigator.userAgent) && navigator.maxTouchPoints > 1);
@@ -50,7 +55,7 @@ if (token === "") {
 } else {
   const answer = await post({});
   if (answer) {
-    const {user, device} = await answer.json();
+    ({user, device} = await answer.json());
     setText(byID("title"), `Record as ${user}?`);
     setText(byID("user"), user);
     setText(byID("device"), device);

@@ -2,8 +2,9 @@
 // them. One page at a time has it.
 
 import {forget} from "./chunks.js";
+import {deviceOf} from "./device-names.js";
 import {Figures, stateAfter} from "./recorder-state.js";
-import {attempt, newID, randomHex} from "./requests.js";
+import {attempt, newID} from "./requests.js";
 import {batchTopic, inStreams, openStream} from "./stream.js";
 import {sessionTopic} from "./topics.js";
 
@@ -99,19 +100,6 @@ export const takeTurn = (user) => new Promise((resolve) => {
       })
     .catch(() => resolve(false));
 });
-
-/**
- * The name of a sensor of this browser as a device of the bus.
- *
- * @param {string} user @param {string} kind `phone`, `strap` or `pod` @param {string} sensor the browser's id of it
- */
-function deviceOf(user, kind, sensor) {
-  const key = `pacebus.devices.${user}`;
-  const devices = attempt(() => JSON.parse(localStorage.getItem(key) ?? "{}")) ?? {};
-  devices[`${kind} ${sensor}`] ??= `${kind}-${randomHex(4)}`;
-  attempt(() => localStorage.setItem(key, JSON.stringify(devices)));
-  return devices[`${kind} ${sensor}`];
-}
 
 export class Recording {
   figures = new Figures();
