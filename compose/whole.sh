@@ -14,7 +14,7 @@ read_whole_arguments() {
     if ((is_quick)); then fleet_warm_up=15 fleet_seconds=8 search_limit=90; fi
     if ((!is_whole)); then
         [[ ! $only_sessions ]] || fail "--sessions requires --whole"
-        ((is_postgres)) || [[ ! $programs_folder ]] || fail "--programs requires --whole or --postgres"
+        ((is_postgres)) || [[ ! $programs_folder ]] || fail "--programs requires --whole, --imports or --postgres"
     elif ((is_postgres)); then
         fail "--whole and --postgres exclude each other"
     fi
@@ -196,15 +196,65 @@ wait_for_return() {
     read_fields
 }
 
+# measure_imports: the files of an hour that become workouts in a minute, and what they cost live sessions.
+measure_imports() {
+    local sessions=1000 files=1000 before p99
+    if ((is_quick)); then files=200; fi
+    say "$files files of an hour"
+    start_system
+    start_imports
+    while is_running imports; do sleep 0.1; done
+    read_fields
+    [[ -v result[lost] ]] || give_up "the files were not all imported"
+    lost=$((lost + result[lost]))
+    row "$files FIT files of an hour, through all services: files a minute" "" "${result[minute]}" "≥ 300" \
+        "${result[minute]} >= 300"
+    row "Most memory of importer meanwhile" "" "$(memory_of importer) MiB"
+    clear_away
+    say "$sessions live sessions"
+    start_system
+    run fleet --port "$port" --sessions "$sessions" --warm-up "$fleet_warm_up" --seconds "$fleet_seconds"
+    before=${result[ack_p99]}
+    row "$sessions live sessions: acknowledgements, p50" "" "$(milliseconds "${result[ack_p50]}")"
+    row "$sessions live sessions: acknowledgements, p99" "" "$(milliseconds "$before")"
+    clear_away
+    say "$sessions live sessions beside $files files"
+    start_system
+    start_imports
+    run fleet --port "$port" --sessions "$sessions" --warm-up "$fleet_warm_up" --seconds "$fleet_seconds"
+    p99=${result[ack_p99]}
+    # Files that were imported before the end would prove nothing.
+    is_running imports || give_up "all files were imported before the measurement ended"
+    row "$sessions live sessions beside $files files: acknowledgements, p50" "" "$(milliseconds "${result[ack_p50]}")"
+    row "$sessions live sessions beside $files files: acknowledgements, p99" "" "$(milliseconds "$p99")" "≤ 1 s" "$p99 <= 1"
+    clear_away
+}
+
+# start_imports: begins to upload the files; prints its figures for read_fields.
+start_imports() {
+    start imports "$PYTHON" Tests/Benchmarks/imports.py --port "$port" --files "$files" >"$folder/load.out"
+    # The first files are being read.
+    wait_until imports grep -q begun "$folder/load.out"
+}
+
+# memory_of NAME: prints the most memory that a process had, in MiB.
+memory_of() { awk '/VmHWM/ { printf "%.0f", $2 / 1024 }' "/proc/${pids[$1]}/status"; }
+
 run_whole() {
-    need_packages gcc libc6-dev libmosquitto-dev mosquitto "${web_packages[@]}"
+    need_packages gcc libc6-dev libmosquitto-dev mosquitto python3-venv "${web_packages[@]}"
     [[ $programs_folder ]] || need_swift
+    need_python
     build_whole
     prepare_folder
     begun_at=$SECONDS
     if [[ $only_sessions ]]; then
         measure_sessions "$only_sessions"
         say "$table"
+        return
+    fi
+    if ((is_imports)); then
+        measure_imports
+        print_table
         return
     fi
     search

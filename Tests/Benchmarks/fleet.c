@@ -231,8 +231,8 @@ static void open_connections(void) {
         open_connection(&connections[index], options.port, client_id);
     }
     subscribe(&connections[0], "pacebus/v1/u/+/replies/fleet");
-    subscribe(&connections[1], "pacebus/v1/+/+/+/samples/+/ack");
-    subscribe(&connections[2], "pacebus/v1/+/+/+/locations/+/ack");
+    subscribe(&connections[1], "pacebus/v1/+/+/+/samples/watch-bench/ack");
+    subscribe(&connections[2], "pacebus/v1/+/+/+/locations/watch-bench/ack");
     for (int index = 0; index < 3; index++) settle(&connections[index], handle);
 }
 
