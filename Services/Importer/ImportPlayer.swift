@@ -88,8 +88,8 @@ struct ImportPlayer {
                 start.name = part.name
                 commands.append((step.at, .start(start)))
             case .command(.end):
-                var streams = [StreamName(.samples, ImportedSession.device): samples.count]
-                if !locations.isEmpty { streams[StreamName(.locations, ImportedSession.device)] = locations.count }
+                var streams = [StreamName(.samples, Device.importer): samples.count]
+                if !locations.isEmpty { streams[StreamName(.locations, Device.importer)] = locations.count }
                 commands.append((step.at, .end(streams: streams)))
             case .command(let action): commands.append((step.at, action))
             }
@@ -111,7 +111,7 @@ struct ImportPlayer {
         _ part: Part, _ contents: QueueContents, _ client: Client, _ now: Moment
     ) -> Playback {
         let header = QueueHeader(
-            user: part.session.key.user, session: part.session.key.session, device: ImportedSession.device,
+            user: part.session.key.user, session: part.session.key.session, device: Device.importer,
             beganAt: now.wallClock, source: .recording(fingerprint: part.file.fingerprint))
         return Playback(
             header: header, contents: contents, steps: [Step]().makeIterator(),

@@ -35,8 +35,8 @@ struct ImporterService: Service {
     private static func subscriptions(_ client: Client) -> [MQTTSubscription] {
         TopicFilter.imports + [
             TopicFilter.users(.replies(client)), TopicFilter.users(.profile),
-            TopicFilter.sessions(.samplesAck(ImportedSession.device)),
-            TopicFilter.sessions(.locationsAck(ImportedSession.device)),
+            TopicFilter.sessions(.samplesAck(Device.importer)),
+            TopicFilter.sessions(.locationsAck(Device.importer)),
         ]
     }
 }

@@ -132,6 +132,11 @@ extension OwnedSession {
     }
 
     /// Drops the pending items and acknowledgements after a failed commit.
+    /// The pending items that count against the account's day.
+    var dailyItems: Int {
+        streams.reduce(0) { $0 + ($1.device == .importer ? 0 : $1.stream.pending.count) }
+    }
+
     func discardPending() {
         hourly.giveBack(pendingItems)
         for stream in streams { stream.discardPending() }

@@ -66,9 +66,11 @@ struct StreamMachine<Work: StreamWork> {
         if session.record.state.status == .deleted { return .dropped }
         touch(session)
         let (key, pending) = (session.state.key, session.pendingItems)
-        let daily = quota.available(to: key.user, now)
+        // Those count as bytes of files.
+        let isImported = device == .importer
+        let daily = isImported ? Int.max : quota.available(to: key.user, now)
         let outcome = session.receive(batch, from: device, daily: daily, now: now)
-        quota.spend(session.pendingItems - pending, of: key.user, in: key.session.shard, now)
+        if !isImported { quota.spend(session.pendingItems - pending, of: key.user, in: key.session.shard, now) }
         if session.hasNewSkew {
             session.hasNewSkew = false
             unsaved.insert(session.state.key)
@@ -171,7 +173,7 @@ struct StreamMachine<Work: StreamWork> {
         discardRoutes()
         for session in touched {
             let key = session.state.key
-            quota.spend(-session.pendingItems, of: key.user, in: key.session.shard, now)
+            quota.spend(-session.dailyItems, of: key.user, in: key.session.shard, now)
             session.discardPending()
             session.isTouched = false
         }

@@ -107,6 +107,9 @@ package typealias Target = DashedName<TargetKind>
 package typealias ProcessName = DashedName<ProcessKind>
 
 extension Device {
+    /// The device of all imported sessions. The broker's plugin lets importer alone write as it.
+    package static let importer = Device("import")!
+
     /// The word before the first dash: `watch`, `strap`, `pod`, `phone` or another.
     package var kind: Substring { description.prefix { $0 != "-" } }
 

@@ -93,7 +93,7 @@ struct ImporterWorld {
                 let service =
                     known
                     ?? FakeServices(
-                        key: key, device: ImportedSession.device, clock: clock, faults: faults)
+                        key: key, device: Device.importer, clock: clock, faults: faults)
                 services[key] = service
                 for answer in service.answer(message) {
                     if case .session(_, .workout)? = Topic(answer.topic) {

@@ -575,6 +575,8 @@ def forged_topics_are_refused():
         "00/anna//command",
         "00/anna/command",
         "00/anna/x/samples/" + "y" * 300,
+        f"00/anna/{SESSION}/samples/import",
+        f"00/anna/{SESSION}/locations/import",
     ):
         assert anna.publish("pacebus/v1/" + forged) == 0x87, forged
     # Services report capitals to their publisher.

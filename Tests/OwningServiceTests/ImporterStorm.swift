@@ -59,7 +59,7 @@ struct ImporterStorm: StormService {
         case .session(let key, _)?:
             let service = services.withLock { services in
                 let service =
-                    services[key] ?? FakeServices(key: key, device: ImportedSession.device, clock: ManualClock())
+                    services[key] ?? FakeServices(key: key, device: Device.importer, clock: ManualClock())
                 services[key] = service
                 return service
             }

@@ -151,6 +151,21 @@ struct ItemLimitTests {
         #expect(try await aggregator.deliver([late]).acks(second.key, "watch-1") == [.next(300)])
     }
 
+    @Test func `items of imported files do not count for the day, and are stored beyond it`() async throws {
+        var bounds = StreamBounds()
+        bounds.day = 500
+        var aggregator = try await Aggregator(folder, clock: clock, bounds: bounds)
+        let second = Script(start: 1_700_000_000)
+        let sent = try await aggregator.deliver([
+            script.stateMessage, second.stateMessage, script.batch("import", 0, items(0..<400)),
+            second.batch("watch-1", 0, items(0..<500)), script.batch("import", 400, items(400..<500)),
+        ])
+        #expect(try sent.acks(script.key, "import").last == .next(500))
+        #expect(try sent.acks(second.key, "watch-1") == [.next(500)])
+        try await aggregator.tick()
+        #expect(aggregator.loop.context.metrics.render().contains("pacebus_aggregator_daily_items_highest 500"))
+    }
+
     @Test func `neither a restart nor a failed commit nor another replica gives a new quota`() async throws {
         var bounds = StreamBounds()
         bounds.day = 500

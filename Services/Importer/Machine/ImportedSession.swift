@@ -5,9 +5,6 @@ import Workouts
 /// The session of one workout of a file. Its id follows from the user and the content, so that the same file is logged
 /// once, and it has no other initializer: importer logs no session that it did not derive itself.
 struct ImportedSession: Hashable {
-    /// The name of the device in all imported sessions.
-    static let device = Device("import")!
-
     let key: SessionKey
 
     /// - Parameters:

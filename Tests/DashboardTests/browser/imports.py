@@ -238,7 +238,7 @@ def questions(system, browser, faults):
         reason = page.locator("#refused li", has_text=name).locator("p").text_content()
         faults.expect(len(reason) > 15 and reason.endswith((".", "!")), f"{name} is refused with '{reason}'")
     imported(page, "7 files imported, 3 skipped")
-    page.locator("#done li", has_text="cut.gpx").wait_for()
+    page.locator("#done li", has_text="cut off").wait_for()
     screenshot(page, "import-refused")
     faults.look(page, "import-refused")
     page.get_by_role("button", name="OK", exact=True).click()

@@ -236,7 +236,7 @@ async function finish(count, history) {
     await new Promise((resume) => setTimeout(resume, interval));
   }
   history.close();
-  attempt(() => indexedDB.deleteDatabase(`pacebus.history.${login}`));
+  for (const name of ["history", "imports"]) attempt(() => indexedDB.deleteDatabase(`pacebus.${name}.${login}`));
   attempt(() => forget(login));
   await (await exports)?.cancel();
   keep(key, "", "sessionStorage");

@@ -32,8 +32,7 @@ async function end(type, isForgotten) {
   attempt(() => sessionStorage.clear());
   await forgetPages().catch(() => {});
   attempt(() => forget(login));
-  attempt(() => indexedDB.deleteDatabase(`pacebus.history.${login}`));
-  attempt(() => indexedDB.deleteDatabase(`pacebus.imports.${login}`));
+  for (const name of ["history", "imports"]) attempt(() => indexedDB.deleteDatabase(`pacebus.${name}.${login}`));
   await forgetExport(login);
   if (isForgotten) {
     for (const key of keptKeys(["refused.", "recording.", "waiting.", "devices."]))
