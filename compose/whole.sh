@@ -226,7 +226,7 @@ measure_imports() {
     # Files that were imported before the end would prove nothing.
     is_running imports || give_up "all files were imported before the measurement ended"
     row "$sessions live sessions beside $files files: acknowledgements, p50" "" "$(milliseconds "${result[ack_p50]}")"
-    row "$sessions live sessions beside $files files: acknowledgements, p99" "" "$(milliseconds "$p99")" "≤ 1 s" "$p99 <= 1"
+    row "$sessions live sessions beside $files files: acknowledgements, p99" "" "$(milliseconds "$p99")" "≤ 0.5 s" "$p99 <= 0.5"
     clear_away
 }
 

@@ -18,9 +18,9 @@ struct ImporterMachine {
     static let byteLimit = 32 << 20
     /// Unpacked bytes of a user's files in a day.
     static let bytesPerDay = 4 << 30
-    /// Imports of a user that are logged at a time, and of all users.
-    static let playersOfUser = 8
-    static let players = 32
+    /// Imports of a user that are logged at a time, and of all users: more of them would take the time of live sessions.
+    static let playersOfUser = 6
+    static let players = 10
     /// Seconds that a status is retained after the end. Until then a refused file can be read again.
     static let lifetime = 3_600.0
     /// Seconds that an import is listed after that.

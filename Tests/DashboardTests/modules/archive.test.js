@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {Blob, Buffer, File} from "node:buffer";
 import {test} from "node:test";
 import {gzipSync} from "node:zlib";
-import {tcxOf} from "../../../Services/Dashboard/Web/modules/apple-health.js";
+import {appleWorkouts, tcxOf} from "../../../Services/Dashboard/Web/modules/apple-health.js";
 import {isZip, readZip} from "../../../Services/Dashboard/Web/modules/archive.js";
 import {findWorkouts, readTable, stravaRows} from "../../../Services/Dashboard/Web/modules/archive-kinds.js";
 import {activityOf, beginningOf, titleOf} from "../../../Services/Dashboard/Web/modules/recorded.js";
@@ -22,12 +22,11 @@ function randomFrom(context) {
 function fit({type = 4, time = start, isLittle = true, isSecond = false} = {}) {
   const created = Buffer.alloc(4);
   isLittle ? created.writeUInt32LE(time - 631_065_600) : created.writeUInt32BE(time - 631_065_600);
-  const global = isLittle ? [0, 0] : [0, 0];
   const other = [0x63, 0, 0, 49, 0, 1, 1, 1, 2, 1, 0, 3, 0, 0x03, 7, 1, 2, 3];
   const head = [14, 0x20, 0, 0, 0, 0, 0, 0, 0x2e, 0x46, 0x49, 0x54, 0, 0];
   return Buffer.from([
-    ...head, ...(isSecond ? other : []), 0x40, 0, isLittle ? 0 : 1, ...global, 2, 0, 1, 0, 4, 4, 0x86, 0, type,
-    ...created, 0, 0
+    ...head, ...(isSecond ? other : []), 0x40, 0, isLittle ? 0 : 1, 0, 0, 2, 0, 1, 0, 4, 4, 0x86, 0, type, ...created,
+    0, 0
   ]);
 }
 const gpx = (time = start, name = "Run &amp; walk") =>
@@ -47,6 +46,14 @@ test("random archives are read as they were written", async (context) => {
       found.map(({path, size}) => [path, size]), Object.entries(entries).map(([path, {length}]) => [path, length]));
     for (const entry of found) assert.deepEqual(await bytesOf(entry), entries[entry.path]);
   }
+});
+
+test("names of entries are UTF-8, with or without its mark, or of the old code page", async () => {
+  const nameIn = async (bytes) => (await readZip(new Blob([bytes])))[0].path;
+  assert.equal(await nameIn(zipOf({"Läufe/ü.fit": "x"}, {flags: 0})), "Läufe/ü.fit");
+  const old = zipOf({"K#che ##.fit": "x"}, {flags: 0});
+  for (const byte of [0x81, 0xe1, 0xff, 0x81, 0xe1, 0xff]) old[old.indexOf("#")] = byte;
+  assert.equal(await nameIn(old), "Küche ß\u00a0.fit");
 });
 
 test("an archive with a fault is refused with a sentence, and never hangs", async (context) => {
@@ -83,7 +90,7 @@ test("the beginning of a file says whether it is a workout, when and what", asyn
     {isWorkout: true, at: start, title: undefined});
   assert.deepEqual(await at("a.gpx.gz", gzipSync(gpx()).subarray(0, 20)), {isWorkout: true, title: undefined});
   assert.equal(titleOf(" a\nb "), "a b");
-  assert.equal(Buffer.byteLength(titleOf("é".repeat(200)) ?? ""), 200);
+  assert.equal(Buffer.byteLength(titleOf("é".repeat(60_000)) ?? ""), 200);
 });
 
 test("words of other services are our activities", () => {
@@ -102,6 +109,12 @@ test("words of other services are our activities", () => {
     "HKWorkoutActivityTypeHighIntensityIntervalTraining": "hiit",
     "HKWorkoutActivityTypeRowing": "rowing",
     "treadmill_running": "running",
+    "Virtual Row": "rowing",
+    "indoor_rowing": "rowing",
+    "HKWorkoutActivityTypeSwimBikeRun": undefined,
+    "HKWorkoutActivityTypeWheelchairRunPace": undefined,
+    "motorcycling_v2": undefined,
+    "bikeToRunTransition_v2": undefined,
     "Stand Up Paddling": undefined,
     "Nordic Ski": undefined,
     "Yoga": undefined,
@@ -113,12 +126,22 @@ test("words of other services are our activities", () => {
 test("single files are found, others say what to do", async () => {
   const [finding] = await findWorkouts([
     fileOf("run.fit", fit()), fileOf("ride.gpx.gz", gzipSync(gpx())), fileOf("photo.jpg", "\xff"),
-    fileOf("export.xml", "<x/>"), fileOf("huge.fit", Buffer.alloc((32 << 20) + 1))
+    fileOf("export.xml", "<x/>"), fileOf("huge.fit", Buffer.alloc((32 << 20) + 1)),
+    fileOf("settings.fit", fit({type: 2})),
+    {name: "gone.zip", slice: () => ({arrayBuffer: () => Promise.reject(new Error("gone"))})}
   ]);
   assert.deepEqual(finding.found.map(({name, at, title}) => [name, at, title]),
     [["run.fit", start, undefined], ["ride.gpx.gz", start, "Run & walk"]]);
-  assert.deepEqual(finding.ignored.map(({name}) => name), ["photo.jpg", "export.xml", "huge.fit"]);
-  for (const {why} of finding.ignored) assert.match(why, /choose|FIT|split/);
+  assert.deepEqual(
+    finding.ignored.map(({name}) => name), ["photo.jpg", "export.xml", "huge.fit", "settings.fit", "gone.zip"]);
+  const sentences = [/FIT, TCX or GPX/, /choose the whole zip/, /split/, /no workout/, /download it again/];
+  for (const [index, {why}] of finding.ignored.entries()) assert.match(why, sentences[index]);
+});
+
+test("an archive with a password is left out as a whole", async () => {
+  const [finding] = await findWorkouts([fileOf("a.zip", zipOf({"1.fit": fit(), "2.fit": fit()}, {flags: 1}))]);
+  assert.deepEqual([finding.found, finding.ignored.map(({name}) => name)], [[], ["a.zip"]]);
+  assert.match(finding.ignored[0].why, /password/);
 });
 
 const table = `Activity ID,Activity Date,Activity Name,Activity Type,Activity Description,Filename
@@ -126,6 +149,7 @@ const table = `Activity ID,Activity Date,Activity Name,Activity Type,Activity De
 lines",activities/1.fit.gz
 2,"May 4, 2026, 8:00:00 AM",Yoga,Yoga,,
 3,"May 5, 2026, 8:00:00 AM",Commute,Ride,,activities/3.gpx
+4,"May 6, 2026, 8:00:00 AM",Lost,Ride,,activities/4.gpx
 `;
 
 test("an archive of Strava has the names and types of its table, in any language", async () => {
@@ -141,23 +165,27 @@ test("an archive of Strava has the names and types of its table, in any language
   const found = finding.found.map(({name, title, activity, at}) => [name, title, activity, at]);
   assert.deepEqual([finding.source, finding.name, found, finding.ignored.length], [
     "strava", "export.zip",
-    [["1.fit.gz", "Hills, \"long\"", "running", start], ["3.gpx", "Commute", "cycling", start + 5]], 1
+    [["1.fit.gz", "Hills, \"long\"", "running", start], ["3.gpx", "Commute", "cycling", start + 5]], 2
   ]);
   assert.match(finding.ignored[0].why, /typed in/);
+  assert.match(finding.ignored[1].why, /lacks its file activities\/4.gpx/);
   const german = stravaRows(
     "\ufeffAktivitäts-ID,Datum,Name der Aktivität,Aktivitätsart,Dateiname\r\n1,x,Berge,Run,activities/1.fit.gz");
-  assert.deepEqual([...german], [["1.fit.gz", {file: "activities/1.fit.gz", title: "Berge", activity: "running"}]]);
+  assert.deepEqual(
+    [...german], [["activities/1.fit.gz", {file: "activities/1.fit.gz", title: "Berge", activity: "running"}]]);
   assert.deepEqual(readTable("a,\"b\n\"\"c\"\n\n,"), [["a", "b\n\"c"], [""], ["", ""]]);
   assert.throws(() => readTable("a,\"b"), /damaged/);
 });
 
 test("an archive of Garmin has zip files in it, of which only workouts count", async () => {
   const inner = zipOf({"1.fit": fit(), "2.fit": fit({type: 32}), "3.fit": fit({type: 15})});
-  const list = JSON.stringify(
-    [{summarizedActivitiesExport: [{beginTimestamp: start * 1000, name: "Weir", activityType: "lap_swimming"}]}]);
+  const list = JSON.stringify([
+    {summarizedActivitiesExport: [{beginTimestamp: start * 1000 + 1600, name: "Weir", activityType: "lap_swimming"}]}
+  ]);
   const [finding] = await findWorkouts([fileOf("garmin.zip", zipOf({
     "DI_CONNECT/DI-Connect-Uploaded-Files/UploadedFiles_0-_Part1.zip": inner,
     "DI_CONNECT/DI-Connect-Uploaded-Files/UploadedFiles_0-_Part2.zip": inner.subarray(0, 50),
+    "__MACOSX/DI_CONNECT/._Part3.zip": "x",
     "DI_CONNECT/DI-Connect-Fitness/x_0_summarizedActivities.json": list
   }))]);
   assert.deepEqual([finding.source, finding.found.map(({name, title, activity}) => [name, title, activity])],
@@ -183,13 +211,15 @@ ${rate(-60, 60)}${rate(10, 120)}${rate(50, 140)}${rate(70, 99)}${rate(130, 150)}
     date(40)}"/>
 <WorkoutStatistics type="HKQuantityTypeIdentifierDistanceWalkingRunning" sum="0.25" unit="km"/>
 <WorkoutStatistics type="HKQuantityTypeIdentifierActiveEnergyBurned" sum="12.4" unit="kcal"/>
-<WorkoutRoute><FileReference path="/workout-routes/r.gpx"/></WorkoutRoute></Workout>
+<WorkoutActivity uuid="1"><WorkoutStatistics type="HKQuantityTypeIdentifierDistanceWalkingRunning" sum="0.1" unit="km"/>
+</WorkoutActivity><WorkoutEvent type="HKWorkoutEventTypePause" date="never"/><WorkoutRoute><FileReference path="/workout-routes/r.gpx"/></WorkoutRoute></Workout>
 <Workout workoutActivityType="HKWorkoutActivityTypeYoga" startDate="${date(100)}" endDate="${
     date(160)}" totalEnergyBurned="41.84" totalEnergyBurnedUnit="kJ"/>
 </HealthData>`;
   return {
     "apple_health_export/Export.xml": xml,
     "apple_health_export/export_cda.xml": "<x/>",
+    "apple_health_export/workout-routes/alone.gpx": gpx(start - 5000, "Route"),
     "apple_health_export/workout-routes/r.gpx": `<gpx><trk><trkseg>${route.join("\n")}</trkseg></trk></gpx>`
   };
 }
@@ -197,27 +227,70 @@ ${rate(-60, 60)}${rate(10, 120)}${rate(50, 140)}${rate(70, 99)}${rate(130, 150)}
 test("each workout of Apple Health is a file with its route, heart rate and pauses", async () => {
   const [finding] = await findWorkouts([fileOf("Export.zip", zipOf(health()))]);
   assert.deepEqual([finding.source, finding.found.map(({activity, at}) => [activity, at]), finding.ignored],
-    ["apple", [["running", start], [undefined, start + 100]], []]);
+    ["apple", [["running", start], [undefined, start + 100], [undefined, start - 5000]], []]);
+  assert.equal(finding.found[2].name, "alone.gpx");
   const [run, yoga] = await Promise.all(finding.found.map(async ({content}) => (await content()).text()));
   const counts = [/<Trackpoint>/g, /<Position>/g, /<Track>/g].map((tag) => [...run.matchAll(tag)].length);
   // The points at 20 and 40 s are the end and the beginning of a track; those between are of the pause.
   assert.deepEqual(counts, [42, 42, 2]);
-  assert.match(run, /Sport="Running".*<TotalTimeSeconds>40<.*<DistanceMeters>250<.*<Calories>12</s);
+  assert.match(run, /Sport="running".*<TotalTimeSeconds>40<.*<DistanceMeters>250<.*<Calories>12</s);
   assert.deepEqual([...run.matchAll(/<HeartRateBpm><Value>(\d+)/g)].map(([, value]) => value), ["120", "140"]);
   assert.deepEqual([...yoga.matchAll(/<Value>(\d+)/g)].map(([, value]) => value), ["150"]);
-  assert.match(yoga, /Sport="Other".*<Calories>10</s);
-  assert.doesNotMatch(
-    tcxOf({type: "x", start, end: start + 5, pauses: [], resumes: [], routes: [], times: [], rates: []}, []), /Track/);
+  assert.match(yoga, /Sport="other".*<Calories>10</s);
 });
 
-test("40 MB of records take no memory", async () => {
+test("tracks last as long as the time between pauses, also without any point", async (context) => {
+  const random = randomFrom(context);
+  for (let round = 0; round < 500; round++) {
+    const end = start + 1 + random(100);
+    const some = () => Array.from({length: random(4)}, () => (random(9) ? start - 20 + random(140) : NaN));
+    const times = some().filter((time) => time >= start && time <= end);
+    const [pauses, resumes] = [some(), some()];
+    const text = tcxOf({type: "x", start, end, pauses, resumes, routes: [], times, rates: times.map(() => 120)}, []);
+    const tracks = [...text.matchAll(/<Track>(.*?)<\/Track>/g)].map(
+      ([, track]) => [...track.matchAll(/<Time>(.*?)</g)].map(([, time]) => Date.parse(time) / 1000));
+    const all = tracks.flat();
+    assert.deepEqual(all, [...all].sort((one, other) => one - other));
+    assert.ok(all.every((time) => time >= start && time <= end));
+    // Second by second: the newest event counts; of those at the same time, a resume.
+    let [active, isPaused] = [0, false];
+    for (let second = start; second < end; second++) {
+      if (resumes.includes(second)) isPaused = false;
+      else if (pauses.includes(second)) isPaused = true;
+      if (!isPaused) active += 1;
+    }
+    assert.equal(tracks.reduce((sum, track) => sum + track[track.length - 1] - track[0], 0), active);
+    assert.equal(Number(/<TotalTimeSeconds>(.*?)</.exec(text)?.[1]), active);
+  }
+});
+
+test("150 MB of records take no memory", async () => {
   const line =
     "<Record type=\"HKQuantityTypeIdentifierStepCount\" sourceName=\"a &lt;b>\" startDate=\"2026-01-01 00:00:00 +0100\" value=\"1\"/>\n";
-  const file = fileOf("Export.zip", zipOf(health(line.repeat(40e6 / line.length))));
+  const [lines, xml] = [Buffer.from(line.repeat(8000)), health()["apple_health_export/Export.xml"]];
+  const count = Math.ceil(150e6 / lines.length);
+  let [read, most] = [0, 0];
+  const entry = {
+    path: "Export.xml",
+    size: count * lines.length,
+    stream: () => {
+      let sent = 0;
+      return new ReadableStream({
+        pull(controller) {
+          most = Math.max(most, process.memoryUsage().rss);
+          if (sent < count) controller.enqueue(lines);
+          else controller.enqueue(Buffer.from(xml));
+          read += 1;
+          if (sent++ === count) controller.close();
+        }
+      });
+    },
+    content: () => assert.fail("read as a whole")
+  };
   const before = process.memoryUsage().rss;
-  const [finding] = await findWorkouts([file]);
-  assert.equal(finding.found.length, 2);
-  assert.ok(process.memoryUsage().rss - before < 150e6, `${(process.memoryUsage().rss - before) / 1e6} MB more`);
+  const {found} = await appleWorkouts(entry, [entry], {});
+  assert.deepEqual([found.length, read], [2, 2 * (count + 1)]);
+  assert.ok(most - before < 100e6, `${(most - before) / 1e6} MB more`);
 });
 
 test("whether a file is an archive is in its first bytes", async () => {

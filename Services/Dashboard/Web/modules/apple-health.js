@@ -1,6 +1,7 @@
 // The export of Apple's Health app: one XML file of up to some gigabytes with all records and workouts, and a GPX file for each
 // route. Each workout becomes a TCX file, from its route and the heart rate of its time. No DOM.
 
+import {grouped} from "./format.js";
 import {activityOf} from "./recorded.js";
 
 /**
@@ -15,7 +16,7 @@ import {activityOf} from "./recorded.js";
 /** Heart rates in memory, and bytes of a tag. */
 const [rateLimit, tagLimit] = [8_000_000, 1 << 20];
 const workoutTags =
-  /<(\/?Workout|WorkoutEvent|WorkoutStatistics|FileReference)(?=[\s/>])((?:[^"'>]|"[^"]*"|'[^']*')*)>/g;
+  /<(\/?Workout|\/?WorkoutActivity|WorkoutEvent|WorkoutStatistics|FileReference)(?=[\s/>])((?:[^"'>]|"[^"]*"|'[^']*')*)>/g;
 const rateTags = /<(Record)\s+type="HKQuantityTypeIdentifierHeartRate"((?:[^"'>]|"[^"]*"|'[^']*')*)>/g;
 /** @type {Record<string, number>} */
 const metres = {
@@ -33,7 +34,7 @@ const kilocalories = {
   kJ: 1 / 4.184,
   J: 1 / 4184
 };
-const distances = /^HKQuantityTypeIdentifierDistance(WalkingRunning|Cycling|Swimming|Wheelchair|Rowing)$/;
+const distances = /^HKQuantityTypeIdentifierDistance/;
 
 /**
  * The file of records in an archive; its name is of the phone's language.
@@ -130,13 +131,14 @@ function addStatistics(workout, attributes) {
  * The workouts of an export.
  *
  * @param {Entry} health @param {Entry[]} entries @param {import("./archive-kinds.js").Options} options
- * @returns {Promise<{ found: Found[], ignored: Ignored[] }>}
+ * @returns {Promise<{ found: Found[], ignored: Ignored[], routes: Set<Entry> }>} `routes`: those of workouts
  */
 export async function appleWorkouts(health, entries, {onProgress = () => {}, signal}) {
   /** @type {Workout[]} */
   const workouts = [];
   /** @type {Workout | undefined} */
   let open;
+  let isInPart = false;
   const show = (/** @type {number} */ before) => ({
     signal,
     onProgress: (/** @type {number} */ bytes) =>
@@ -144,28 +146,38 @@ export async function appleWorkouts(health, entries, {onProgress = () => {}, sig
   });
   await readTags(health, workoutTags, (tag, attributes) => {
     if (tag === "Workout") {
-      open = workoutOf(attributes);
+      [open, isInPart] = [workoutOf(attributes), false];
       if (open.end > open.start) workouts.push(open);
       if (attributes.endsWith("/")) open = undefined;
     } else if (tag === "/Workout") open = undefined;
-    else if (!open) return;
+    // A part of a workout repeats what the workout has.
+    else if (tag === "WorkoutActivity") isInPart = !attributes.endsWith("/");
+    else if (tag === "/WorkoutActivity") isInPart = false;
+    else if (!open || isInPart) return;
     else if (tag === "WorkoutStatistics") addStatistics(open, attributes);
     else if (tag === "FileReference") open.routes.push(valueOf(attributes, "path"));
     else if (/Pause$/.test(valueOf(attributes, "type"))) open.pauses.push(timeOf(valueOf(attributes, "date")));
     else if (/Resume$/.test(valueOf(attributes, "type"))) open.resumes.push(timeOf(valueOf(attributes, "date")));
   }, show(0));
   workouts.sort((one, other) => one.start - other.start);
-  await addRates(workouts, health, show(health.size));
+  const isWhole = await addRates(workouts, health, show(health.size));
   const files = new Map(entries.map((entry) => [entry.path, entry]));
   const folder = health.path.slice(0, health.path.lastIndexOf("/") + 1);
+  /** @type {Set<Entry>} */
+  const used = new Set();
   const found = workouts.map((workout) => {
     const routes = workout.routes.flatMap((path) => files.get(folder + path.replace(/^\//, "")) ?? []);
+    for (const route of routes) used.add(route);
     return fileOf(workout, routes);
   });
-  return {found, ignored: []};
+  const why = `more than ${grouped(rateLimit)} of them: some workouts are without`;
+  return {found, ignored: isWhole ? [] : [{name: "Heart rates", why}], routes: used};
 }
 
-/** @param {Workout[]} workouts sorted by start @param {Entry} health @param {Parameters<typeof readTags>[3]} options */
+/**
+ * @param {Workout[]} workouts sorted by start @param {Entry} health @param {Parameters<typeof readTags>[3]} options
+ * @returns whether all were kept
+ */
 async function addRates(workouts, health, options) {
   // A workout that contains others begins before them: those that may still be open, from each on.
   const firsts = workouts.map((_, index) => index);
@@ -190,6 +202,7 @@ async function addRates(workouts, health, options) {
       count += 1;
     }
   }, options);
+  return count < rateLimit;
 }
 
 /** @param {Workout} workout @param {Entry[]} routes @returns {Found} */
@@ -240,33 +253,34 @@ export function tcxOf({type, start, end, distance, energy, pauses, resumes, time
     const second = Math.round(time);
     points.set(second, {time, ...points.get(second), rate: rates[index]});
   }
-  const changes =
-    [...pauses.map((time) => ({time, isPause: true})), ...resumes.map((time) => ({time, isPause: false}))].sort(
-      (one, other) => one.time - other.time);
+  const changes = [...pauses.map((time) => ({time, isPause: true})), ...resumes.map((time) => ({time, isPause: false}))]
+                    .filter(({time}) => time >= start && time <= end)
+                    .sort((one, other) => one.time - other.time);
   /** @type {[number, number][]} */
   const stretches = [];
   let from = start;
   let isPaused = false;
   for (const {time, isPause} of changes) {
-    if (isPause === isPaused || time < from || time > end) continue;
-    if (isPause) stretches.push([from, time]);
+    if (isPause === isPaused) continue;
+    if (isPause && time > from) stretches.push([from, time]);
     [from, isPaused] = [time, isPause];
   }
-  if (!isPaused) stretches.push([from, end]);
+  if (!isPaused && end > from) stretches.push([from, end]);
   const active = stretches.reduce((sum, [begin, stop]) => sum + stop - begin, 0);
   const sorted =
     [...points.values()].filter(({time}) => time >= start && time <= end).sort((one, other) => one.time - other.time);
   const tracks = stretches.map(([begin, stop]) => {
-    const own = sorted.filter(({time}) => time >= begin && time <= stop).map(pointText);
-    return own.length > 0 ? `<Track>${own.join("")}</Track>` : "";
+    const own = sorted.filter(({time}) => time >= begin && time <= stop);
+    // The importer reads a pause from the end of a track to the beginning of the next.
+    if (own[0]?.time !== begin) own.unshift({time: begin});
+    if (own[own.length - 1].time !== stop) own.push({time: stop});
+    return `<Track>${own.map(pointText).join("")}</Track>`;
   });
-  /** @type {Record<string, string>} */
-  const sports = {running: "Running", cycling: "Biking"};
   return [
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n",
     "<TrainingCenterDatabase xmlns=\"http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2\"><Activities>",
-    `<Activity Sport="${sports[activityOf(type) ?? ""] ?? "Other"}"><Id>${iso(start)}</Id><Lap StartTime="${
-      iso(start)}">`,
+    // TCX knows Running, Biking and Other; the importer reads our names too.
+    `<Activity Sport="${activityOf(type) ?? "other"}"><Id>${iso(start)}</Id><Lap StartTime="${iso(start)}">`,
     `<TotalTimeSeconds>${active}</TotalTimeSeconds><DistanceMeters>${distance ?? 0}</DistanceMeters>`,
     `<Calories>${Math.round(energy ?? 0)}</Calories><Intensity>Active</Intensity><TriggerMethod>Manual</TriggerMethod>`,
     ...tracks, "</Lap></Activity></Activities></TrainingCenterDatabase>\n"

@@ -15,13 +15,23 @@ import {activityOf, beginningOf, titleOf} from "./recorded.js";
  * @typedef {{ onProgress?: (done: number, of: number, what: string) => void, signal?: AbortSignal }} Options
  */
 
-/** Bytes of a file that the importer takes. */
-const sizeLimit = 32 << 20;
+/** Bytes of a file that the importer takes; bytes of all zip files in an archive, and entries of all of them. */
+const [sizeLimit, nestedLimit, entryLimit] = [32 << 20, 8 * 2 ** 30, 200_000];
+/** Seconds between a start in Garmin's list and that in the file. */
+const startOffsets = [0, 1, -1, 2, -2];
 /** @param {string} path */
-const isRecorded = (path) => /\.(fit|tcx|gpx)(\.gz)?$/i.test(path) && !/(^|\/)(__MACOSX\/|\._)/.test(path);
+const isRecorded = (path) => /\.(fit|tcx|gpx)(\.gz)?$/i.test(path);
+/**
+ * Whether macOS has added it to the archive.
+ *
+ * @param {string} path
+ */
+const isExtra = (path) => /(^|\/)(__MACOSX\/|\._)/.test(path);
 /** @param {string} path */
 const lastOf = (path) => /** @type {string} */ (path.split("/").pop());
 const tooLarge = `it has more than ${sizeLimit >> 20} MiB: split it, or export it without developer data`;
+const tooMuch = "there is too much in the archive: unpack it, and choose this file";
+const noWorkout = "no workout: sleep, steps, settings and the like";
 
 /**
  * The workouts in files that someone chose.
@@ -37,15 +47,17 @@ export async function findWorkouts(files, options = {}) {
     if (files.length > 1) options.onProgress?.(done, files.length, file.name);
     if (isRecorded(file.name)) {
       const content = async () => file;
-      await look({path: file.name, size: file.size, stream: () => file.stream(), content}, single);
-    } else if (await isZip(file)) findings.push(await ofArchive(file, options));
-    else single.ignored.push({name: file.name, why: await whyNot(file)});
+      const seen = await look({path: file.name, size: file.size, stream: () => file.stream(), content});
+      if ("why" in seen) single.ignored.push(seen);
+      else single.found.push(seen);
+    } else if (await isZip(file).catch(() => false)) findings.push(await ofArchive(file, options));
+    else single.ignored.push({name: file.name, why: whyNot(file)});
   }
   return findings.filter(({source, found, ignored}) => source !== "files" || found.length + ignored.length > 0);
 }
 
 /** @param {File} file that is no workout */
-async function whyNot(file) {
+function whyNot(file) {
   if (/\.xml$/i.test(file.name)) return "choose the whole zip file that the Health app made";
   if (/\.(zip|rar|7z|tar|tgz)$/i.test(file.name)) return "it is no zip file, or it is damaged: download it again";
   return "it is no FIT, TCX or GPX file, and no archive of them";
@@ -54,17 +66,13 @@ async function whyNot(file) {
 /**
  * Looks at the beginning of a file.
  *
- * @param {Entry} entry @param {{ found: Found[], ignored: Ignored[] }} findings
- * @returns {Promise<Found | undefined>} nothing if it is no workout
+ * @param {Entry} entry @returns {Promise<Found | Ignored>}
  */
-async function look({path, size, stream, content}, {found, ignored}) {
+async function look({path, size, stream, content}) {
   const name = lastOf(path);
-  if (size > sizeLimit) return void ignored.push({name, why: tooLarge});
+  if (size > sizeLimit) return {name, why: tooLarge};
   const {isWorkout, at, title} = await beginningOf(name, stream);
-  if (!isWorkout) return undefined;
-  const file = {name, title, at, size, content};
-  found.push(file);
-  return file;
+  return isWorkout ? {name, title, at, size, content} : {name, why: noWorkout};
 }
 
 /** @param {File} file @param {Options} options @returns {Promise<Findings>} */
@@ -73,33 +81,44 @@ async function ofArchive(file, {onProgress = () => {}, signal}) {
   const findings = {source: "archive", name: file.name, found: [], ignored: []};
   try {
     const entries = await withNested(await readZip(file), findings, signal);
+    let recorded = entries.filter(({path}) => isRecorded(path));
     const health = await isHealthExport(entries);
-    if (health) return {...findings, source: "apple", ...await appleWorkouts(health, entries, {onProgress, signal})};
-    const table = entries.find(({path}) => /(^|\/)activities\.csv$/i.test(path));
-    const rows = table ? stravaRows(await (await table.content()).text()) : undefined;
-    if (rows) findings.source = "strava";
+    if (health) {
+      const {found, ignored, routes} = await appleWorkouts(health, entries, {onProgress, signal});
+      findings.source = "apple";
+      findings.found = found;
+      findings.ignored.push(...ignored);
+      recorded = recorded.filter((entry) => !routes.has(entry));
+    }
+    const table = entries.find(({path}) => /(^|\/)activities\.csv$/.test(path));
+    const rows = table ? stravaRows(await (await table.content()).text()) : new Map();
+    if (table) findings.source = "strava";
     else if (entries.some(({path}) => /DI[_-]CONNECT/i.test(path))) findings.source = "garmin";
     const names = findings.source === "garmin" ? await garminNames(entries) : new Map();
-    const recorded = entries.filter(({path}) => isRecorded(path));
     let others = 0;
     for (const [done, entry] of recorded.entries()) {
       signal?.throwIfAborted();
       onProgress(done, recorded.length, file.name);
-      const row = rows?.get(lastOf(entry.path));
-      if (rows?.size && !row && /(^|\/)routes\//.test(entry.path)) continue;
-      const workout = await look(entry, findings);
-      const told = row ?? names.get(Math.round(workout?.at ?? 0));
-      if (workout) Object.assign(workout, {title: told?.title ?? workout.title, activity: told?.activity});
-      else if (!findings.ignored.some(({name}) => name === lastOf(entry.path))) others += 1;
+      const path = stravaPath(entry.path);
+      const row = rows.get(path);
+      rows.delete(path);
+      // A route of Strava's is a plan.
+      if (table && /(^|\/)routes\//.test(entry.path)) continue;
+      const seen = await look(entry);
+      if (!("why" in seen)) {
+        const {at = 0} = seen;
+        const known = row ?? startOffsets.map((offset) => names.get(Math.round(at) + offset)).find(Boolean);
+        findings.found.push({...seen, title: known?.title ?? seen.title, activity: known?.activity});
+      } else if (seen.why === noWorkout) others += 1;
+      else findings.ignored.push(seen);
     }
-    if (others > 0)
+    if (others > 0) findings.ignored.push({name: others === 1 ? "1 file" : `${grouped(others)} files`, why: noWorkout});
+    for (const {file: path, title} of rows.values())
       findings.ignored.push({
-        name: others === 1 ? "1 file" : `${grouped(others)} files`,
-        why: "no workouts: sleep, steps, settings and the like"
+        name: title ?? "a workout",
+        why: path ? `the archive lacks its file ${path}: ask for the archive again`
+                  : "the archive has no file of it: it was typed in"
       });
-    for (const row of rows?.values() ?? [])
-      if (!row.file)
-        findings.ignored.push({name: row.title ?? "a workout", why: "the archive has no file of it: it was typed in"});
   } catch (error) {
     signal?.throwIfAborted();
     findings.ignored.push({name: file.name, why: /** @type {Error} */ (error).message});
@@ -115,13 +134,19 @@ async function ofArchive(file, {onProgress = () => {}, signal}) {
 async function withNested(entries, findings, signal) {
   /** @type {Entry[]} */
   const all = [];
+  let bytes = 0;
   for (const entry of entries) {
+    if (isExtra(entry.path)) continue;
     all.push(entry);
     if (!/\.zip$/i.test(entry.path)) continue;
     signal?.throwIfAborted();
     try {
-      for (const inner of await readZip(await entry.content()))
-        all.push({...inner, path: `${entry.path}/${inner.path}`});
+      if (bytes + entry.size > nestedLimit) throw new Error(tooMuch);
+      bytes += entry.size;
+      const inner = await readZip(await entry.content());
+      if (all.length + inner.length > entryLimit) throw new Error(tooMuch);
+      for (const each of inner)
+        if (!isExtra(each.path)) all.push({...each, path: `${entry.path}/${each.path}`});
     } catch (error) {
       findings.ignored.push({name: lastOf(entry.path), why: /** @type {Error} */ (error).message});
     }
@@ -137,7 +162,7 @@ export function readTable(text) {
   const rows = [];
   /** @type {string[]} */
   let row = [];
-  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/y;
+  const cell = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|$)/y;
   cell.lastIndex = text.startsWith("\ufeff") ? 1 : 0;
   while (cell.lastIndex < text.length) {
     const match = cell.exec(text);
@@ -153,7 +178,14 @@ export function readTable(text) {
 }
 
 /**
- * What Strava's table says of each file, by the file's name. Its columns are named in the language of the account: the file
+ * The path of a file as Strava's table has it.
+ *
+ * @param {string} path
+ */
+const stravaPath = (path) => path.split("/").slice(-2).join("/");
+
+/**
+ * What Strava's table says of each file, by the file's path. Its columns are named in the language of the account: the file
  * is found by its folder, and what follows the id are date, name and type.
  *
  * @param {string} text @returns {Map<string, { file: string, title?: string, activity?: string }>}
@@ -175,7 +207,7 @@ export function stravaRows(text) {
     if (row.length < 4) continue;
     const file = fileAt === undefined ? "" : row[fileAt] ?? "";
     const values = {file, title: titleOf(row[titleAt] ?? ""), activity: activityOf(row[typeAt] ?? "")};
-    found.set(isFile(file) ? lastOf(file) : `row ${number}`, isFile(file) ? values : {...values, file: ""});
+    found.set(isFile(file) ? file : `row ${number}`, isFile(file) ? values : {...values, file: ""});
   }
   return found;
 }

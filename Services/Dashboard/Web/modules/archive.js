@@ -13,6 +13,10 @@ const [entryLimit, directoryLimit] = [200_000, 64 << 20];
 /** Signatures: the end of the directory, its 64-bit kin with their locator, an entry of the directory, an entry. */
 const [endMark, end64Mark, locatorMark, centralMark, localMark] =
   [0x06054b50, 0x06064b50, 0x07064b50, 0x02014b50, 0x04034b50];
+/** The upper half of the code page 437, in which old names are. */
+const oldCharacters = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐" +
+  "└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0";
+const tooMany = `the zip file has more than ${entryLimit} entries: unpack it, and choose the files`;
 const damaged = "the zip file is damaged, or its end is missing: download it again";
 
 /** @param {Blob} file @param {number} from @param {number} to @returns {Promise<DataView>} */
@@ -41,8 +45,7 @@ export async function isZip(file) {
  */
 export async function readZip(file) {
   const {count, start, size} = await readEnd(file);
-  if (count > entryLimit || size > directoryLimit)
-    throw new Error(`the zip file has ${count} entries; it may have ${entryLimit}`);
+  if (count > entryLimit || size > directoryLimit) throw new Error(tooMany);
   const view = await bytesOf(file, start, start + size);
   /** @type {Entry[]} */
   const entries = [];
@@ -53,6 +56,7 @@ export async function readZip(file) {
     if (next > size) throw new Error(damaged);
     const entry = readEntry(file, view, at, nameLength, extraLength);
     if (!entry.path.endsWith("/")) entries.push(entry);
+    if (entries.length > entryLimit) throw new Error(tooMany);
     at = next;
   }
   return entries;
@@ -77,15 +81,27 @@ async function readEnd(file) {
 }
 
 /**
+ * The name of an entry. Many programs write UTF-8 without the bit that says so.
+ *
+ * @param {Uint8Array} bytes
+ */
+function nameOf(bytes) {
+  try {
+    return new TextDecoder("utf-8", {fatal: true}).decode(bytes);
+  } catch {
+    return Array.from(bytes, (byte) => (byte < 128 ? String.fromCharCode(byte) : oldCharacters[byte - 128])).join("");
+  }
+}
+
+/**
  * @param {Blob} file @param {DataView} view @param {number} at @param {number} nameLength @param {number} extraLength
  * @returns {Entry}
  */
 function readEntry(file, view, at, nameLength, extraLength) {
   const [flags, method] = [view.getUint16(at + 8, true), view.getUint16(at + 10, true)];
   let [packed, size, offset] = [20, 24, 42].map((place) => view.getUint32(at + place, true));
-  const name = new Uint8Array(view.buffer, at + 46, nameLength);
-  // Bit 11 says UTF-8. Names that are not are of an old code page, of which ASCII is the same.
-  const path = new TextDecoder(flags & 0x800 ? "utf-8" : "windows-1252").decode(name);
+  if (flags & 1) throw new Error("the zip file has a password: unpack it, and choose the files");
+  const path = nameOf(new Uint8Array(view.buffer, at + 46, nameLength));
   for (let extra = at + 46 + nameLength, end = extra + extraLength; extra + 4 <= end;) {
     const [id, length] = [view.getUint16(extra, true), view.getUint16(extra + 2, true)];
     if (id === 1) {
@@ -102,21 +118,19 @@ function readEntry(file, view, at, nameLength, extraLength) {
     extra += 4 + length;
   }
   const crc = view.getUint32(at + 16, true);
-  const stream = () => unpack(file, {path, flags, method, packed, size, offset, crc});
+  const stream = () => unpack(file, {path, method, packed, size, offset, crc});
   return {path, size, stream, content: () => new Response(stream()).blob()};
 }
 
 /**
  * @param {Blob} file
- * @param {{ path: string, flags: number, method: number, packed: number, size: number, offset: number,
- *   crc: number }} entry
+ * @param {{ path: string, method: number, packed: number, size: number, offset: number, crc: number }} entry
  * @returns {ReadableStream<Uint8Array>} fails if the entry is damaged, or larger than it says
  */
-function unpack(file, {path, flags, method, packed, size, offset, crc}) {
+function unpack(file, {path, method, packed, size, offset, crc}) {
   /** @type {TransformStream<Uint8Array, Uint8Array>} */
   const {readable, writable} = new TransformStream(checks(path, size, crc));
   const pipe = async () => {
-    if (flags & 1) throw new Error("the zip file has a password: unpack it, and choose the files");
     if (method !== 0 && method !== 8)
       throw new Error(`${path} is packed in a way that browsers do not read: unpack it`);
     const head = await bytesOf(file, offset, offset + 30);

@@ -123,7 +123,7 @@ function ofText(text) {
  * @param {string} text @returns {string | undefined}
  */
 export function titleOf(text) {
-  let title = text.replace(/\p{Cc}+/gu, " ").trim();
+  let title = [...text.replace(/\p{Cc}+/gu, " ").trim()].slice(0, titleLimit).join("").trim();
   while (new TextEncoder().encode(title).length > titleLimit) title = [...title].slice(0, -1).join("").trim();
   return title || undefined;
 }
@@ -135,11 +135,11 @@ export function titleOf(text) {
  */
 export function activityOf(word) {
   const text = word.toLowerCase().replace(/[^a-z]/g, "");
-  /** @type {[RegExp, string][]} in this order: a `Stand Up Paddling` is no paddle tennis, a `swimrun` no run */
+  /** @type {[RegExp, string][]} in this order: a `swimrun` is no run, `Motorcycling` no ride */
   const words = [
-    [/swimrun|paddl|kayak|canoe|ski|skat|elliptical|stair/, ""], [/swim/, "swimming"],
+    [/swim.*run|transition|motor|wheelchair|paddl|kayak|canoe|ski|skat|elliptical|stair/, ""], [/swim/, "swimming"],
     [/ride|bik|cycl|velomobile|spinning/, "cycling"], [/hik/, "hiking"], [/run|jog|treadmill/, "running"],
-    [/walk/, "walking"], [/rowing|^row$/, "rowing"], [/hiit|highintensity|crossfit/, "hiit"],
+    [/walk/, "walking"], [/rowing|row$/, "rowing"], [/hiit|highintensity|crossfit/, "hiit"],
     [/functionalstrength/, "functionalStrength"], [/weighttraining|strength/, "traditionalStrength"]
   ];
   return words.find(([pattern]) => pattern.test(text))?.[1] || undefined;
