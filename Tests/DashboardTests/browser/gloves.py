@@ -173,7 +173,10 @@ def speech(browser):
             ]
         )
         page.locator("#notices .notice", has_text=f"disk {number} is full").wait_for()
-    page.locator("#notices .notice", has_text="disk 1 is full").get_by_role("button").tap()
+    dismissed = page.locator("#notices .notice", has_text="disk 1 is full")
+    dismissed.get_by_role("button").tap()
+    # Otherwise the touch may reach the page after its reload.
+    dismissed.wait_for(state="hidden")
     page.reload()
     page.locator("main.drawn").wait_for()
     expect(
