@@ -212,7 +212,8 @@ ${rate(-60, 60)}${rate(10, 120)}${rate(50, 140)}${rate(70, 99)}${rate(130, 150)}
 <WorkoutStatistics type="HKQuantityTypeIdentifierDistanceWalkingRunning" sum="0.25" unit="km"/>
 <WorkoutStatistics type="HKQuantityTypeIdentifierActiveEnergyBurned" sum="12.4" unit="kcal"/>
 <WorkoutActivity uuid="1"><WorkoutStatistics type="HKQuantityTypeIdentifierDistanceWalkingRunning" sum="0.1" unit="km"/>
-</WorkoutActivity><WorkoutEvent type="HKWorkoutEventTypePause" date="never"/><WorkoutRoute><FileReference path="/workout-routes/r.gpx"/></WorkoutRoute></Workout>
+</WorkoutActivity><WorkoutEvent type="HKWorkoutEventTypePause" date="never"/>
+<WorkoutRoute><FileReference path="/workout-routes/r.gpx"/></WorkoutRoute></Workout>
 <Workout workoutActivityType="HKWorkoutActivityTypeYoga" startDate="${date(100)}" endDate="${
     date(160)}" totalEnergyBurned="41.84" totalEnergyBurnedUnit="kJ"/>
 </HealthData>`;
@@ -265,8 +266,8 @@ test("tracks last as long as the time between pauses, also without any point", a
 });
 
 test("150 MB of records take no memory", async () => {
-  const line =
-    "<Record type=\"HKQuantityTypeIdentifierStepCount\" sourceName=\"a &lt;b>\" startDate=\"2026-01-01 00:00:00 +0100\" value=\"1\"/>\n";
+  const line = `<Record type="HKQuantityTypeIdentifierStepCount" sourceName="a &lt;b>" ` +
+    `startDate="2026-01-01 00:00:00 +0100" value="1"/>\n`;
   const [lines, xml] = [Buffer.from(line.repeat(8000)), health()["apple_health_export/Export.xml"]];
   const count = Math.ceil(150e6 / lines.length);
   let [read, most] = [0, 0];

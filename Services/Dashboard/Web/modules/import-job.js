@@ -35,9 +35,11 @@ export class ImportJob {
   isElsewhere = false;
   /** What was sent of the file that is being sent, 0 to 1. */
   sent = 0;
-  /** Why a file could not be kept in this browser. */
+  /** Why this browser could not keep or read a file. */
   failure = "";
   #isSending = false;
+  /** Whether the browser has closed the storage. */
+  #isClosed = false;
   /** @type {Map<string, any>} the newest status by import */
   #statuses = new Map();
   /** @type {{ item: Item, content: Uint8Array, upload: FileUpload, heardAt: number, until: number, end: () => void } | undefined} */
@@ -64,6 +66,7 @@ export class ImportJob {
   /** The answer to all questions: `import`, `skip`, or nothing. */
   get answerToAll() { return this.page.read(this.#answerKey) ?? ""; }
   get queued() { return this.items.filter(({status}) => status === "queued"); }
+  get #maySend() { return !this.isPaused && !this.#isClosed && this.queued.length > 0; }
   get open() { return this.items.filter((item) => !isOver(item)); }
 
   async start() {
@@ -87,7 +90,7 @@ export class ImportJob {
 
   #changed() {
     this.page.onChange();
-    if (!this.isPaused && this.queued.length > 0) this.#send();
+    if (this.#maySend) this.#send();
   }
 
   /** @param {Item[]} items */
@@ -275,7 +278,7 @@ export class ImportJob {
       // A hidden page keeps its connection meanwhile.
       this.bus.senders.add(this);
       try {
-        while (!this.isPaused && this.queued.length > 0) await this.#sendOne(this.queued[0]);
+        while (this.#maySend) await this.#sendOne(this.queued[0]);
       } finally {
         this.bus.senders.delete(this);
       }
@@ -286,7 +289,11 @@ export class ImportJob {
 
   /** @param {Item} item */
   async #sendOne(item) {
-    const content = await this.store.content(item.id).catch(() => undefined);
+    const content = await this.store.content(item.id).catch(() => null);
+    if (content === null) {
+      [this.#isClosed, this.failure] = [true, "The browser has closed its storage. Reload the page to continue."];
+      return;
+    }
     if (!content) {
       [item.status, item.reason] = ["refused", "this browser has lost the file; give it again"];
       await this.#save([item]);
@@ -307,7 +314,7 @@ export class ImportJob {
 
   #look() {
     // A tab that sends may have been closed.
-    if (this.isElsewhere && !this.isPaused && this.queued.length > 0) this.#send();
+    if (this.isElsewhere && this.#maySend) this.#send();
     if (!this.#current) return;
     const {item, content, upload, heardAt, until} = this.#current;
     const now = this.bus.options.now();
