@@ -36,7 +36,8 @@ struct RecordedTrack {
     /// Whether the file ends inside of it.
     var isCut = false
 
-    var namesSport: Bool { sport.map { !$0.isEmpty } ?? false }
+    /// TCX has `Other` for all but running and cycling.
+    var namesSport: Bool { sport.map { !$0.isEmpty && $0 != "Other" } ?? false }
 }
 
 extension Recording {

@@ -107,8 +107,10 @@ package struct RecordingFile: Sendable {
             let activity = try FITActivity(file)
             let last = activity.sessions.count - 1
             return activity.sessions.indices.map { index in
-                Part(
-                    recording: Recording(activity, session: index),
+                var recording = Recording(activity, session: index)
+                if recording.activity == .other { recording.activity = unnamed ?? .other }
+                return Part(
+                    recording: recording,
                     cut: index == last ? file.cut.map { "byte \($0.offset)" } : nil)
             }
         }

@@ -18,7 +18,9 @@ struct XMLRecording {
     let cut: Int?
 
     init(_ whole: Data) throws(Problem) {
-        let data = whole.withoutBrokenEnd
+        // Strava's TCX files begin with blanks, which the parser accepts before no declaration.
+        let blanks = Set(" \t\r\n".utf8)
+        let data = whole.withoutBrokenEnd.drop { blanks.contains($0) }
         // Foundation's parser traps on names that are not in UTF-8.
         guard data.range(of: Data("<!DOCTYPE".utf8)) == nil, !data.contains(0),
             String(validating: data, as: UTF8.self) != nil

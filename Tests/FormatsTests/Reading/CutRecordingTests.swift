@@ -129,4 +129,19 @@ private typealias Fixture = TrackFixture
         let named = try folder.write(Fixture.gpx(type: "cycling", [[Fixture.point(0)]]), to: "ride.gpx")
         #expect(try RecordingFile.all(path: named, unnamed: .running)[0].recording.activity == .cycling)
     }
+
+    @Test func `a TCX file of Strava begins with blanks, and its Other names no activity`() throws {
+        let points = (0..<9).map { second in
+            "<Trackpoint><Time>2026-05-03T08:00:0\(second)Z</Time><DistanceMeters>\(second)</DistanceMeters></Trackpoint>"
+        }
+        let text = """
+                      <?xml version="1.0" encoding="UTF-8"?>
+            <TrainingCenterDatabase><Activities><Activity Sport="Other"><Lap StartTime="2026-05-03T08:00:00Z">
+            <Track>\(points.joined())</Track></Lap></Activity></Activities></TrainingCenterDatabase>
+            """
+        for blanks in ["", "          ", "\n\r\t "] {
+            let file = try RecordingFile.all(in: Data((blanks + text).utf8), unnamed: .swimming)[0]
+            #expect(file.recording.activity == .swimming && file.recording.samples.count == 9 && !file.namesActivity)
+        }
+    }
 }

@@ -1,6 +1,6 @@
 // A workout as a file: the exporter sends it in parts, of which each request asks for the next ones. No DOM.
 
-import {grouped} from "./format.js";
+import {grouped, sentence} from "./format.js";
 import {newID} from "./requests.js";
 
 /**
@@ -177,8 +177,7 @@ export async function fetchFile(bus, topic, format, {signal, onProgress = () => 
  */
 export function failureText({code, message}) {
   if (code === "session_not_found") return "The exporter does not have this workout yet. Try again in a minute.";
-  const text = String(message || "the exporter gave no reason; try again later");
-  return `${text[0].toUpperCase()}${text.slice(1)}${/ [.!?] $ /.test(text) ? "" : "."}`;
+  return sentence(String(message || "the exporter gave no reason; try again later"));
 }
 
 /**

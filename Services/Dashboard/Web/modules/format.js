@@ -36,6 +36,16 @@ export function grouped(value) {
 }
 
 /**
+ * A text with a capital at its beginning and a full stop at its end, unless it has an end.
+ *
+ * @param {string} text
+ */
+export function sentence(text) {
+  const end = /[.!?]$/.test(text) ? "" : ".";
+  return text.charAt(0).toUpperCase() + text.slice(1) + end;
+}
+
+/**
  * `1 workout`, `12 workouts`.
  *
  * @param {number} count @param {string} one

@@ -3,7 +3,7 @@
 import {byID, keep, kept, make, setList, setText, show} from "./dom.js";
 import {findWorkouts} from "./archive-kinds.js";
 import {saveFile} from "./files.js";
-import {counted, day, grouped, when} from "./format.js";
+import {counted, day, grouped, sentence, when} from "./format.js";
 import {ImportJob} from "./import-job.js";
 import {ImportStore, isOver} from "./import-store.js";
 import {bus, login, ownsWorkouts, settle, whenConnectionChanges} from "./page.js";
@@ -44,9 +44,6 @@ let reading;
 
 /** @param {string} session */
 const workoutPath = (session) => `/workout/${login}/${session}`;
-
-/** @param {string} text */
-const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/ [.!?] $ /.test(text) ? "" : "."}`;
 
 /** @param {{ name: string, title?: string, at?: number }} file */
 const nameOf = ({name, title, at}) => [title || name.split("/").pop(), at ? when(at) : ""].filter(Boolean).join(", ");
