@@ -128,7 +128,11 @@ def recordings(system, browser, faults):
     screenshot(page, "import-recordings")
     for file in files:
         system.replay("carla", file)
-    faults.expect(history(system, "ben") == history(system, "carla"), "imported totals differ from replayed ones")
+    # A GPX file may name its workout, which a device does not read.
+    ours, others = (
+        [re.sub(r"(\d\d:\d\d)  [^:]+:", r"\1:", line) for line in history(system, user)] for user in ("ben", "carla")
+    )
+    faults.expect(ours == others, f"imported totals differ from replayed ones: {set(ours) ^ set(others)}")
     links = page.locator("#done a").count()
     faults.expect(links == len(history(system, "ben")) > len(files), f"{links} links")
     page.locator("#done a", has_text="run-5km").click()
