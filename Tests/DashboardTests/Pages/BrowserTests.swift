@@ -27,8 +27,8 @@ struct BrowserTests {
     }
 
     @Test(arguments: [
-        "account", "compare", "contrast", "files", "gloves", "home", "imports", "late", "live", "map", "pages",
-        "record_offline", "returning", "runs", "tiles",
+        "account", "files", "gloves", "home", "imports", "late", "live", "map", "pages", "record_offline", "returning",
+        "runs", "tiles",
     ])
     func `a browser finds no fault`(script: String) async throws { try await Self.run(script) }
 }
@@ -46,8 +46,8 @@ extension BrowserTests {
 )
 struct MoreBrowserTests {
     @Test(arguments: [
-        "faults", "focus", "history", "keyboard", "offline", "operator_page", "partitions", "plans", "record",
-        "record_lost", "record_plan", "stream", "workout",
+        "compare", "contrast", "faults", "focus", "history", "keyboard", "offline", "operator_page", "partitions",
+        "plans", "record", "record_lost", "record_plan", "stream", "workout",
     ])
     func `a browser finds no fault`(script: String) async throws { try await BrowserTests.run(script) }
 }
