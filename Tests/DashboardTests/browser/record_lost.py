@@ -3,7 +3,7 @@
 import os
 
 from browser import Faults, chromium, close_all, until
-from record import SERVICES, STEP, Phone, distance_of
+from record import SERVICES, Phone, saved
 from system import System
 
 IS_REMOVED = "user => !localStorage.getItem(`pacebus.recording.${user}`)"
@@ -32,7 +32,7 @@ def restored(system, browser, faults):
     phone.page.locator("#recorder-lines", has_text="The server has all").wait_for()
     phone.end()
     phone.is_saved()
-    distance_of(system, faults, 4 * STEP)
+    saved(system, faults, 5)
     close_all(phone.context)
 
 
@@ -55,7 +55,7 @@ def discarded(system, browser, faults):
     phone.page.locator("#recover").wait_for(state="hidden")
     faults.expect(phone.page.evaluate(IS_REMOVED, "ben"), "recovering begins a recording of this browser again")
     phone.page.wait_for_url("**/workout/**")
-    distance_of(system, faults, 5 * STEP, user="ben")
+    saved(system, faults, 6, user="ben")
     close_all(phone.context)
     faults.found[:] = found + [fault for fault in faults.found[len(found) :] if "ERR_" not in fault]
 
@@ -76,7 +76,7 @@ def later_watch(system, browser, faults):
     phone.press("Pause")
     phone.end()
     phone.is_saved()
-    distance_of(system, faults, 2 * STEP, user="carla")
+    saved(system, faults, 3, user="carla")
     close_all(phone.context)
     faults.found[:] = found + [fault for fault in faults.found[len(found) :] if "ERR_" not in fault]
 
@@ -117,7 +117,7 @@ def silent_network(system, browser, faults):
     phone.context.unroute("**/me")
     phone.end()
     phone.is_saved()
-    distance_of(system, faults, 3 * STEP, user="emil")
+    saved(system, faults, 4, user="emil")
     close_all(phone.context)
 
 

@@ -13,7 +13,7 @@ import xml.etree.ElementTree
 from playwright.sync_api import Error
 
 from browser import ARGUMENTS, Faults, chromium, close_all, screenshot
-from record import SERVICES, STEP, Phone, distance_of
+from record import SERVICES, STEP, Phone, saved
 from system import System
 from world import wait
 
@@ -111,7 +111,7 @@ def sensors(system, browser, faults):
     phone.press("Pause")
     phone.end()
     phone.is_saved()
-    workout = distance_of(system, faults, 2 * STEP, 0.5)
+    workout = saved(system, faults, 3)
     streams = [name for name in workout["next"] if re.fullmatch("samples/strap-[0-9a-f]{8}", name)]
     faults.expect(len(streams) == 1, f"the streams are {workout['next']}")
     faults.expect(workout["maximumHeartRate"] == 160, f"the maximum is {workout.get('maximumHeartRate')}")
@@ -138,7 +138,7 @@ def kills(system, browser, faults):
     phone.press("Pause")
     phone.end()
     phone.is_saved()
-    workout = distance_of(system, faults, 20 * STEP)
+    workout = saved(system, faults, 21)
     faults.expect(len(workout["segments"]) == 2, f"segments are {workout['segments']}")
     close_all(phone.context)
     # What the browser logs of lost connections is no fault.
@@ -190,8 +190,7 @@ def killed_browser(system, browser, faults):
     kept = phone.kept()
     phone.end()
     phone.is_saved()
-    # The route is smoothed where the phone stood still.
-    workout = distance_of(system, faults, 6 * STEP, 0.4, "emil")
+    workout = saved(system, faults, 7, "emil")
     counts = [count for name, count in workout["next"].items() if name.startswith("locations/phone-")]
     faults.expect(counts == [kept] and kept >= 7, f"of {kept} positions, the workout has {workout['next']}")
     close_all(phone.context)
@@ -227,7 +226,7 @@ def full(system, browser, faults):
     faults.expect(0 < phone.kept() - kept <= 5, f"of 20 positions in 8 s, {phone.kept() - kept} are kept")
     phone.end()
     phone.is_saved()
-    distance_of(system, faults, 22 * STEP, 0.4)
+    saved(system, faults, 23, positions=4)
     close_all(phone.context)
 
 
