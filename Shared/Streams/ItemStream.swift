@@ -38,10 +38,14 @@ enum ItemLimit {
     }
 }
 
-/// The receiving end of a device's stream. It accepts each number once and in order.
+/// A device's stream of one kind in a session: it accepts each number once and in order, and decides when to acknowledge.
 ///
 /// Accepted items are pending until their commit. A failed commit drops them, and the device sends them again.
 struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
+    let device: Device
+    /// The stream's name in the store.
+    let name: String
+    let ackTopic: String
     /// The next expected number; all items below are on disk.
     private(set) var next = 0
     /// All items below are in chunks on disk; the journal has the others. These belong to the last chunk.
@@ -50,6 +54,12 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private(set) var pending: [Item] = []
     /// The number of the next item to accept.
     var expected: Int { next + pending.count }
+    /// The oldest item that only the journal has, and its commit in the ``JournalLedger``.
+    var journaled: (first: Int, commit: Int)?
+    /// Whether the next commit moves it from the journal into its chunk.
+    var isDue = false
+    var skew = ClockSkew()
+    private var acks = AckSchedule()
     /// The time of item 0.
     private var firstTime: Timestamp?
     /// The time of the last item on disk that has one.
@@ -60,6 +70,13 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private var stagedSaved = 0
     /// The time of the last answer to a gap.
     private var answeredGapAt: Moment?
+
+    /// A stream without items.
+    init(of key: SessionKey, _ kind: StreamName.Kind, from device: Device) {
+        self.device = device
+        name = StreamStore.name(key, device)
+        ackTopic = Topic.session(key, kind.ack(device)).name
+    }
 
     /// Receives a batch. Returns `nil` if it has more new items than the session has room for.
     @specialized(where Item == Sample)
@@ -102,7 +119,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     }
 
     /// Whether to answer a gap or too many items now; answers have a rate limit.
-    mutating func answersGap(_ now: Moment) -> Bool {
+    private mutating func answersGap(_ now: Moment) -> Bool {
         guard answeredGapAt.map({ now.seconds(since: $0) >= StreamTimes.gap }) ?? true else {
             return false
         }
@@ -155,7 +172,41 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         if next == 0 { firstTime = nil }
         pending = []
         staged = ItemChunk<Item>()
+        isDue = false
+        acks.discard(next: next)
     }
+
+    // MARK: Acknowledgements
+
+    /// Notes an accepted batch. Its acknowledgement may wait for more, unless the device asks for it. Returns whether
+    /// the skew of the device's clock changed.
+    mutating func noteAccepted(_ batch: ItemBatch<Item>, _ now: Moment) -> Bool {
+        acks.noteAccepted(asks: batch.asksAck, expected: expected, now)
+        return batch.newest.map { skew.receive($0, now) } ?? false
+    }
+
+    /// The next commit is followed by an acknowledgement.
+    mutating func acknowledge() { acks.isOwed = true }
+
+    /// Answers a gap, unless it answered one just now.
+    mutating func answerGap(_ now: Moment) {
+        guard answersGap(now) else { return }
+        (acks.isOwed, acks.answersGap) = (true, true)
+    }
+
+    /// Reports too many items, unless it answered just now.
+    ///
+    /// - Parameter retryAfter: the seconds after which the device may continue; `nil` if never.
+    mutating func refuse(retryAfter: Int?, _ now: Moment) {
+        guard answersGap(now) else { return }
+        (acks.isOwed, acks.isLimited, acks.retryAfter) = (true, true, retryAfter)
+    }
+
+    /// When the oldest accepted batch without an acknowledgement came.
+    var unacknowledgedSince: Moment? { acks.since }
+
+    /// Removes and returns the due acknowledgement, and how often it is sent.
+    mutating func takeAck() -> (ack: Ack, copies: Int)? { acks.take(next: next) }
 }
 
 /// The part of a stream that a commit writes.
@@ -172,31 +223,82 @@ extension ItemStream {
         saved < next ? (saved / ItemChunk<Item>.capacity, chunk.bytes) : nil
     }
 
-    /// Continues a stream from all its readable chunks.
-    init(_ chunks: ArraySlice<[UInt8]>) {
-        self.init()
+    /// Continues the stream from all its readable chunks.
+    mutating func load(_ chunks: ArraySlice<[UInt8]>) {
         let lastTime = chunks.reversed().lazy.compactMap { (try? ItemChunk<Item>(stored: $0))?.lastTime }.first
-        guard let first = chunks.first, let last = chunks.last,
-            let stream = try? ItemStream(first: first, last: last, number: chunks.count - 1, lastTime: lastTime)
-        else { return }
-        self = stream
+        guard let first = chunks.first, let last = chunks.last else { return }
+        try? load(first: first, last: last, number: chunks.count - 1, lastTime: lastTime)
     }
 
-    /// Continues a stream from the store.
+    /// Continues the stream from the store.
     ///
     /// - Parameters:
     ///   - first: its first chunk.
     ///   - last: its last chunk, which has this number. If no item of it has a time, the chunks before it must be read.
     ///   - lastTime: the time of the last item with one, if known.
-    init(first: [UInt8], last: [UInt8], number: Int, lastTime: Timestamp? = nil) throws(CorruptChunk) {
+    mutating func load(first: [UInt8], last: [UInt8], number: Int, lastTime: Timestamp? = nil) throws(CorruptChunk) {
         let tail = try ItemChunk<Item>(stored: last)
+        firstTime = try ItemChunk<Item>.items(first).first?.time
         next = number * ItemChunk<Item>.capacity + tail.count
         saved = next
-        firstTime = try ItemChunk<Item>.items(first).first?.time
         self.lastTime = tail.lastTime ?? lastTime
         chunk = tail.isFull ? ItemChunk<Item>() : tail
+        acks.load(next: next)
     }
 
-    /// Whether ``init(first:last:number:lastTime:)`` found the time of the last item.
+    /// Continues from the store, which can read fewer items than the stream has.
+    mutating func restart(from stored: ItemStream) {
+        var stored = stored
+        (stored.journaled, stored.isDue, stored.skew, stored.acks) = (journaled, isDue, skew, acks)
+        self = stored
+    }
+
+    /// Whether ``load(first:last:number:lastTime:)`` found the time of the last item.
     var knowsLastTime: Bool { lastTime != nil }
+}
+
+/// When a stream acknowledges: after a number of batches or items, after a time, or when its device asks.
+private struct AckSchedule {
+    /// Whether an acknowledgement follows the next commit.
+    var isOwed = false
+    /// Whether it reports too many items, and after how many seconds the device may continue.
+    var isLimited = false
+    var retryAfter: Int?
+    /// Whether it answers a gap.
+    var answersGap = false
+    /// Whether this process has acknowledged anything.
+    private var hasAcknowledged = false
+    /// The number in the last acknowledgement, the batches accepted since, and when the first of them came.
+    private var acknowledged = 0
+    private var batches = 0
+    private(set) var since: Moment?
+
+    mutating func load(next: Int) { acknowledged = next }
+
+    mutating func noteAccepted(asks: Bool, expected: Int, _ now: Moment) {
+        batches += 1
+        answersGap = false
+        since = since ?? now
+        if asks || batches >= StreamTimes.ackBatches || expected - acknowledged >= StreamTimes.ackItems {
+            isOwed = true
+        }
+    }
+
+    /// A device resends only after it has read the same number twice. So the answer to a gap is sent twice if the device may
+    /// not have read its number yet.
+    mutating func take(next: Int) -> (ack: Ack, copies: Int)? {
+        guard isOwed else { return nil }
+        let isNew = !hasAcknowledged || acknowledged != next
+        let copies = answersGap && !isLimited && isNew ? 2 : 1
+        (acknowledged, hasAcknowledged) = (next, true)
+        (batches, since) = (0, nil)
+        defer { (isOwed, isLimited, retryAfter, answersGap) = (false, false, nil, false) }
+        return (isLimited ? .tooManyItems(next: next, retryAfter: retryAfter) : .next(next), copies)
+    }
+
+    /// After a failed commit, only what is on disk waits for an acknowledgement.
+    mutating func discard(next: Int) {
+        (isOwed, isLimited, answersGap) = (false, false, false)
+        if next <= acknowledged { (batches, since) = (0, nil) }
+    }
 }

@@ -1,24 +1,9 @@
 import Bus
 import MQTT
 import ServiceKit
+import Storage
 import Timing
 import Workouts
-
-/// The limits of a session.
-package struct StreamBounds: Sendable {
-    /// Items of a session.
-    package var session = StreamLimits.session
-    /// Items that a session accepts in an hour.
-    package var hour = StreamLimits.hour
-    /// Items that an account may store in a day.
-    package var day = StreamLimits.day
-    /// Above this number of items, folds and summaries of a session are jobs.
-    package var manyItems = 10_000
-
-    package init() {}
-
-    var hourly: TokenBucket<Moment> { TokenBucket(burst: Double(hour), perSecond: Double(hour) / 3_600) }
-}
 
 /// A session in memory: state, streams, live metrics and deadlines.
 ///
@@ -26,28 +11,30 @@ package struct StreamBounds: Sendable {
 final class OwnedSession<Work: StreamWork> {
     var record: StreamRecord<Work.Totals>
     /// The loaded streams by device.
-    var streams: [DeviceStream<Work.Item>] = []
+    var streams: [ItemStream<Work.Item>] = []
     /// The devices of ``streams`` in the same order, searched for each message.
     var devices: [Device] = []
     /// The numbers of items on disk and of pending ones, of all loaded streams.
     var count = 0
     var pendingItems = 0
-    /// Whether the skew of a device's clock changed since the machine last asked.
-    var hasNewSkew = false
-    /// Whether the next commit includes the session.
-    var isTouched = false
-    /// Whether a deferred acknowledgement waits for its time.
-    var awaitsAck = false
+    /// What it waits for, and the queues of ``StreamSchedule`` that list it.
+    var tasks = StreamTasks()
+    var listed = StreamTasks()
+    /// The times of its tasks.
+    var ackAt: Moment
+    var foldAt: Moment
+    var summaryAt: Moment
     /// Whether all stored streams are loaded.
     var hasAllStreams: Bool
     /// The live fold; `nil` until it is computed from the stored items.
     var live: Work.Live?
     /// Whether a live route has arrived.
     var hasLiveRoute = false
+    /// The route that it takes in, until it is complete on disk.
+    var intake: RouteIntake?
     /// The last live route, kept until a fold exists.
     var pendingCompanion: Work.Live.Companion?
-    /// The times of the next and the last fold over all stored items, and the cost of the last job.
-    var foldDue: Moment?
+    /// The times of the last fold over all stored items, and the cost of the last job.
     var foldedAt: Moment?
     var foldCost = Duration.zero
     /// The number of the session's job.
@@ -78,8 +65,6 @@ final class OwnedSession<Work: StreamWork> {
     var receivedAt: Moment
     /// Whether the live values were published as unknown since then.
     var isSilent = false
-    /// The time of the next summary; `nil` if the summary is up to date.
-    var summaryDue: Moment?
     /// The time of the last summary, and the cost of the last job.
     var summarizedAt: Moment?
     var summaryCost = Duration.zero
@@ -102,6 +87,7 @@ final class OwnedSession<Work: StreamWork> {
         // An earlier process announced the splits before this one started.
         news = StretchNews(splits: nil)
         self.receivedAt = receivedAt
+        (ackAt, foldAt, summaryAt) = (receivedAt, receivedAt, receivedAt)
     }
 
     /// A session without a stored record.
@@ -115,6 +101,7 @@ final class OwnedSession<Work: StreamWork> {
         heard = HeardItems()
         live = Work.Live(ProfiledState(state))
         self.receivedAt = receivedAt
+        (ackAt, foldAt, summaryAt) = (receivedAt, receivedAt, receivedAt)
     }
 
     var state: SessionState { record.state }
@@ -134,9 +121,7 @@ final class OwnedSession<Work: StreamWork> {
     /// The number of items on disk, by stream.
     var next: [StreamName: Int] {
         var next: [StreamName: Int] = [:]
-        for named in streams where named.stream.next > 0 {
-            next[StreamName(Work.kind, named.device)] = named.stream.next
-        }
+        for stream in streams where stream.next > 0 { next[StreamName(Work.kind, stream.device)] = stream.next }
         return next
     }
 
@@ -174,7 +159,7 @@ final class OwnedSession<Work: StreamWork> {
 
     /// Whether an item of a watch or a heart rate is among the stored items.
     var hasLiveMetrics: Bool {
-        heard?.hasHeartRate == true || streams.contains { $0.stream.next > 0 && $0.device.isWatch }
+        heard?.hasHeartRate == true || streams.contains { $0.next > 0 && $0.device.isWatch }
     }
 
     /// Whether stored items make a `heard` due.
@@ -194,5 +179,148 @@ final class OwnedSession<Work: StreamWork> {
     /// Whether the session can leave memory.
     func isIdle(_ now: Moment) -> Bool {
         !isUnfinished && job == nil && !hasUnsavedItems && now.seconds(since: receivedAt) >= StreamTimes.idle
+            && intake?.isActive(now) != true && ![.summary, .record, .purge].contains(where: tasks.contains)
+    }
+}
+
+/// Its streams: items on disk, items of the next commit, and acknowledgements.
+extension OwnedSession {
+    func index(of device: Device) -> Int? { devices.firstIndex(of: device) }
+
+    /// The number of items that it still accepts.
+    var room: Int {
+        // Before all streams are loaded, the last summary has the number of their items.
+        let stored = hasAllStreams ? count : max(count, record.report?.next.values.reduce(0, +) ?? 0)
+        return bounds.session - stored - pendingItems
+    }
+
+    /// Whole seconds until it accepts a useful number of items again; `nil` if it is full.
+    func retryAfter(_ count: Int, _ limit: ItemLimit, _ now: Moment) -> Int? {
+        switch limit {
+        case .session: nil
+        case .hour: max(1, Int(hourly.seconds(until: max(count, bounds.hour / 10), now).rounded(.up)))
+        case .day: DailyQuota.secondsLeft(now)
+        }
+    }
+
+    /// Adds a device's stream, empty or from the store, and returns its place; `nil` if the session has too many devices.
+    func add(_ stream: ItemStream<Work.Item>) -> Int? {
+        guard streams.count < SessionAction.streamLimit else { return nil }
+        var stream = stream
+        stream.skew = ClockSkew(record.clockSkew[stream.device])
+        devices.append(stream.device)
+        streams.append(stream)
+        count += stream.next
+        return streams.count - 1
+    }
+
+    /// Loads a stream from the store. A loaded stream stays unless fewer of its items are readable.
+    func load(_ stream: ItemStream<Work.Item>) {
+        guard let index = index(of: stream.device) else {
+            _ = add(stream)
+            return
+        }
+        guard streams[index].next > stream.next else { return }
+        count -= streams[index].next - stream.next
+        pendingItems -= streams[index].pending.count
+        streams[index].restart(from: stream)
+    }
+
+    /// Loads the streams that are not loaded yet. A loaded stream may have more items than a job has read.
+    func loadMissing(_ streams: [Device: ItemStream<Work.Item>]) {
+        for (device, stream) in streams.sorted(by: { $0.key < $1.key }) where index(of: device) == nil {
+            _ = add(stream)
+        }
+        hasAllStreams = true
+    }
+
+    /// The changes that make the pending items durable and move due streams from the journal into their chunks.
+    ///
+    /// - Parameter saves: whether all streams move.
+    func stage(saves: Bool) -> [StreamChange] {
+        let shard = state.session.shard
+        var changes: [StreamChange] = []
+        for index in streams.indices {
+            if saves { streams[index].isDue = true }
+            guard !streams[index].pending.isEmpty || streams[index].isDue else { continue }
+            let name = streams[index].name
+            let staged = streams[index].stage(saves: streams[index].isDue)
+            for (number, bytes) in staged.chunks {
+                let change = StoreWrite.Change.put(key: StreamStore.chunkKey(name, number), value: bytes)
+                changes.append(StreamChange(shard: shard, collection: StreamStore.chunks, change: change))
+            }
+            guard let entry = staged.entry else { continue }
+            let change = StoreWrite.Change.append(stream: name, first: entry.first, items: entry.bytes)
+            changes.append(StreamChange(shard: shard, collection: .journal, change: change))
+        }
+        return changes
+    }
+
+    /// Whether the journal has items that are in no chunk.
+    var hasUnsavedItems: Bool { streams.contains { $0.saved < $0.next } }
+
+    /// The last chunks that have such items.
+    var unsavedChunks: [UnsavedChunk] {
+        streams.compactMap { stream in
+            stream.unsaved.map { UnsavedChunk(device: stream.device, number: $0.number, bytes: $0.bytes) }
+        }
+    }
+
+    /// The pending items are on disk and count from now on.
+    func committed(_ now: Moment) {
+        for index in streams.indices where !streams[index].pending.isEmpty || streams[index].isDue {
+            streams[index].isDue = false
+            let (device, first, pending) = (streams[index].device, streams[index].next, streams[index].pending)
+            streams[index].committed()
+            guard !pending.isEmpty else { continue }
+            live?.addItems(pending, from: device, segments: record.state.segments, now: now.wallClock)
+            heard?.addItems(pending)
+            sinceFold?.append((device, first, pending))
+        }
+        count += pendingItems
+        pendingItems = 0
+    }
+
+    /// The pending items that count against the account's day: those of files count as bytes.
+    var dailyItems: Int { streams.reduce(0) { $0 + ($1.device == .importer ? 0 : $1.pending.count) } }
+
+    /// Drops the pending items and acknowledgements after a failed commit.
+    func discardPending() {
+        hourly.giveBack(pendingItems)
+        for index in streams.indices { streams[index].discardPending() }
+        pendingItems = 0
+    }
+
+    /// Makes all acknowledgements due.
+    func acknowledgeAll() {
+        for index in streams.indices { streams[index].acknowledge() }
+    }
+
+    /// When the deferred acknowledgements are due; `nil` without any.
+    var ackDue: Moment? {
+        // A loop, because a key path of a generic type is resolved at each use.
+        var first: Moment?
+        for stream in streams { if let since = stream.unacknowledgedSince { first = min(first ?? since, since) } }
+        return first.map { $0 + StreamTimes.ack }
+    }
+
+    /// Makes the deferred acknowledgements due.
+    func acknowledgeDeferred() {
+        for index in streams.indices where streams[index].unacknowledgedSince != nil { streams[index].acknowledge() }
+    }
+
+    /// Removes and returns the due acknowledgements of all streams.
+    func takeAcks(_ now: Moment, _ epochs: [Shard: Epoch]) -> [MQTTMessage] {
+        let epoch = epochs[state.key.session.shard]?.number
+        var acks: [MQTTMessage] = []
+        for index in streams.indices {
+            guard let (ack, copies) = streams[index].takeAck() else { continue }
+            let kind = Work.kind.ack(streams[index].device)
+            let message = MQTTMessage(
+                topic: streams[index].ackTopic, payload: ack.payload(now: now.wallClock, epoch: epoch)[...],
+                qos: kind.qos, retain: kind.isRetained)
+            acks += repeatElement(message, count: copies)
+        }
+        return acks
     }
 }

@@ -57,7 +57,7 @@ package struct StreamJob<Work: StreamWork>: Sendable {
     }
 
     private func compute(_ records: [StoreRecord], _ input: RouteInput?, _ begun: ContinuousClock.Instant) -> End {
-        let stored = StoredItems<Work>(records, unsaved: unsaved)
+        let stored = StoredItems<Work>(records, of: key, unsaved: unsaved)
         var outcome = End.Outcome.corrupt
         if stored.corrupt.isEmpty {
             switch purpose {
@@ -96,7 +96,7 @@ struct StoredItems<Work: StreamWork> {
     /// Decodes the chunks of a session.
     ///
     /// - Parameter unsaved: the last chunks, as of this read or earlier.
-    init(_ records: [StoreRecord], unsaved: [UnsavedChunk]) {
+    init(_ records: [StoreRecord], of key: SessionKey, unsaved: [UnsavedChunk]) {
         var chunks: [Device: [[UInt8]]] = [:]
         for record in records {
             guard let (device, number) = StreamStore.chunk(record.key) else { continue }
@@ -130,7 +130,8 @@ struct StoredItems<Work: StreamWork> {
             let count = readableCounts[device] ?? 0
             if count < stored.count { corrupt.append(device) }
             let readable = stored[..<count]
-            let stream = ItemStream<Work.Item>(readable)
+            var stream = ItemStream<Work.Item>(of: key, Work.kind, from: device)
+            stream.load(readable)
             streams[device] = stream
             items[device] = ItemSource(count: stream.next) { [decoded = decoded[device]] body in
                 for part in decoded ?? [] {

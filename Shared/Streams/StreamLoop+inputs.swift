@@ -2,7 +2,6 @@ import Bus
 import Foundation
 import Logging
 import MQTT
-import OrderedCollections
 import ServiceKit
 import Timing
 import Workouts
@@ -10,9 +9,9 @@ import Workouts
 extension StreamLoop {
     /// Takes in a route again whose stored track is unreadable, unless it is another one meanwhile.
     mutating func replaceRoute(_ route: StoredRoute, of key: SessionKey, _ now: Moment) {
-        guard machine.sessions[key]?.record.route == route else { return }
+        guard let session = machine.sessions[key], session.record.route == route else { return }
         context.logger.error("track unreadable, requesting it again", metadata: [LogKey.session: "\(key)"])
-        machine.replaceRoute(route, of: key, now: now)
+        machine.replaceRoute(route, of: session, now: now)
     }
 
     /// Requests missing chunks of the routes that sessions take in.
@@ -34,11 +33,11 @@ extension StreamLoop {
         }
         // The engine handles requests for history and rejects invalid ones.
         guard case .chunks(let session)? = try? JSONCoding.decode(ViewerRequest.self, from: message.payload).action,
-            epochs[session.shard] != nil
+            writer.owns(session.shard)
         else { return }
         let key = SessionKey(user, session)
         try await load([.session(key, .request)], now)
-        if machine.sessions[key]?.hasChunks == true { requestedChunks.append(key) }
+        machine.requestChunks(key)
     }
 }
 

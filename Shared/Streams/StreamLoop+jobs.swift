@@ -1,6 +1,5 @@
 import Bus
 import Logging
-import OrderedCollections
 import ServiceKit
 import Workouts
 
@@ -20,10 +19,7 @@ extension StreamLoop {
     }
 
     mutating func startJobs(_ now: Moment) {
-        for job in machine.startJobs(requested: requestedChunks, now: now) {
-            if case .chunks = job.purpose { requestedChunks.remove(job.key) }
-            jobs.append(job)
-        }
+        jobs += machine.startJobs(now: now)
     }
 
     /// Publishes what a job computed, unless its session has left memory since.
@@ -34,15 +30,14 @@ extension StreamLoop {
         case (.folded(let live), _):
             let isFirst = session.live == nil
             machine.adopt(live, end, now: now)
-            if isFirst { acknowledgeStreams(job.key, now) }
+            if isFirst { acknowledgeStreams(of: session, now) }
         case (.finished(let results), .chunks):
-            guard let summary = machine.repeatChunks(job.key, results, now: now) else { break }
+            guard let summary = machine.repeatChunks(session, results, now: now) else { break }
             if await publish(summary, now, job) == .committed { return }
         case (.finished(let results), _):
-            guard let summary = machine.summarize(job.key, results, now: now) else { break }
-            switch await publish(summary, now, job) {
+            switch await publish(machine.summarize(session, results, now: now), now, job) {
             case .committed: return
-            case .refused: machine.requestSummary(job.key, now)
+            case .refused: machine.requestSummary(session, now)
             case .lost: break
             }
         case (.outdated, _):
@@ -53,7 +48,6 @@ extension StreamLoop {
             }
         case (.corrupt, _), (.failed, _):
             context.logger.error("item read failed, retrying", metadata: ["session": "\(job.key)"])
-            if case .chunks = job.purpose { requestedChunks.append(job.key) }
             machine.retry(end, now: now)
         }
         machine.release(job)

@@ -31,14 +31,14 @@ extension StreamLoop {
                 ignored += merge.ignored
                 let name = StreamStore.name(stream.key, stream.device)
                 writes += merge.chunks.map { chunk in
-                    write(
-                        stream.key.session.shard, StreamStore.chunks, StreamStore.chunkKey(name, chunk.number),
-                        chunk.bytes)
+                    writer.write(
+                        stream.key.session.shard, StreamStore.chunks,
+                        .put(key: StreamStore.chunkKey(name, chunk.number), value: chunk.bytes))
                 }
             }
             try await moved(writes.compactMap(\.self))
         }
-        try await moved([], .shards(epochs.filter { shards.contains($0.key) }))
+        try await moved([], .shards(writer.epochs.filter { shards.contains($0.key) }))
         if ignored > 0 {
             context.logger.error(
                 "unreadable journal entries ignored; devices will resend these items",
@@ -76,7 +76,7 @@ extension StreamLoop {
     /// Moves the items of shards to release from the journal into chunks. If that fails, the next owner does it.
     mutating func clearJournal(of shards: Set<Shard>, _ now: Moment) async throws {
         machine.touchUnsaved(in: shards)
-        try await commit(now, trim: .shards(epochs.filter { shards.contains($0.key) }), mayUseReserve: true)
+        try await commit(now, trim: .shards(writer.epochs.filter { shards.contains($0.key) }), mayUseReserve: true)
     }
 
     /// Moves due items into chunks if no commit of received items has done so for a second.

@@ -8,7 +8,8 @@ import Workouts
 extension StreamLoop {
     mutating func loadCeilings(_ shards: Set<Shard>) async throws {
         for record in try await store.records(in: StreamStore.revisions, shards: shards) {
-            floors[record.shard] = Int64(String(decoding: record.value, as: UTF8.self))
+            guard let ceiling = Int64(String(decoding: record.value, as: UTF8.self)) else { continue }
+            revisions.load(ceiling, of: record.shard)
         }
     }
 
@@ -30,7 +31,7 @@ extension StreamLoop {
             if session == nil {
                 // Another reader requested the track of an old session.
                 if case .track = kind { continue }
-                guard epochs[key.session.shard] != nil, !unknown.contains(key) else { continue }
+                guard writer.owns(key.session.shard), !unknown.contains(key) else { continue }
                 missing.insert(key)
                 if !Self.isRetained(kind) { referred.insert(key) }
             }
@@ -84,9 +85,9 @@ extension StreamLoop {
             unknown.remove(key)
             var record = StreamRecord<Work.Totals>(state: state)
             record.needsSummary = true
-            machine.load(record, now: now)
-            machine.save(key)
-            try await readStreams(key, now)
+            let session = machine.load(record, now: now)
+            machine.schedule.add(.record, to: session)
+            try await readStreams(session, now)
         }
     }
 
@@ -99,14 +100,15 @@ extension StreamLoop {
         for search in searches {
             guard let first = search.first, let last = search.last else { continue }
             do {
-                let stream = try ItemStream<Work.Item>(first: first, last: last.bytes, number: last.number)
+                var stream = ItemStream<Work.Item>(of: search.key, Work.kind, from: search.device)
+                try stream.load(first: first, last: last.bytes, number: last.number)
                 if stream.knowsLastTime {
-                    machine.load(stream, from: search.device, of: search.key)
+                    machine.load(stream, of: search.key)
                     continue
                 }
             } catch {}
             // Reading the whole stream finds its readable part and the time of its last item.
-            try await readStreams(search.key, context.clock.moment)
+            if let session = machine.sessions[search.key] { try await readStreams(session, context.clock.moment) }
         }
     }
 
@@ -130,32 +132,33 @@ extension StreamLoop {
     /// Computes live folds that are missing or no longer exact. The first of a stored session acknowledges its streams.
     mutating func refold(_ now: Moment) async throws {
         let end = ContinuousClock.now + StreamTimes.foldTimeout
-        for key in machine.foldsDue(now: now) {
-            let isFirst = machine.sessions[key]?.live == nil
-            try await readStreams(key, now)
-            if isFirst { acknowledgeStreams(key, now) }
+        for session in machine.foldsDue(now: now) {
+            let isFirst = session.live == nil
+            try await readStreams(session, now)
+            if isFirst { acknowledgeStreams(of: session, now) }
             if ContinuousClock.now > end { return }
         }
     }
 
     /// Reads all items of a session, and its streams and live fold with them.
     @discardableResult
-    mutating func readStreams(_ key: SessionKey, _ now: Moment) async throws -> StoredItems<Work> {
+    mutating func readStreams(_ session: OwnedSession<Work>, _ now: Moment) async throws -> StoredItems<Work> {
+        let key = session.state.key
         let records = try await StoredItems<Work>.records(key, store)
-        let stored = StoredItems<Work>(records, unsaved: machine.sessions[key]?.unsavedChunks ?? [])
+        let stored = StoredItems<Work>(records, of: key, unsaved: session.unsavedChunks)
         for device in stored.corrupt {
             // The device sends the rest again, which overwrites what is unreadable.
             context.logger.error("corrupt items ignored", metadata: ["stream": "\(key)/\(device)"])
         }
-        machine.fold(key, stored, now: now)
+        machine.fold(session, stored, now: now)
         return stored
     }
 
     /// Acknowledges the streams of an unfinished session that was just loaded: devices continue at once where the former owner
     /// committed.
-    mutating func acknowledgeStreams(_ key: SessionKey, _ now: Moment) {
-        guard let session = machine.sessions[key], session.isUnfinished else { return }
+    mutating func acknowledgeStreams(of session: OwnedSession<Work>, _ now: Moment) {
+        guard session.isUnfinished else { return }
         session.acknowledgeAll()
-        send(session.takeAcks(now, epochs), of: key)
+        send(session.takeAcks(now, writer.epochs), of: session.state.key)
     }
 }

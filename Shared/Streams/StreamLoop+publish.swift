@@ -1,5 +1,4 @@
 import Bus
-import OrderedCollections
 import ServiceKit
 import Storage
 import Workouts
@@ -10,38 +9,29 @@ extension StreamLoop {
     mutating func publishLive(_ now: Moment) async throws {
         machine.news.advance(to: now)
         let heard = machine.heardDue(now: now)
-        var shards = Set(heard.map(\.session.shard))
+        var shards = Set(heard.map(\.state.session.shard))
         for session in machine.news.due { shards.insert(session.state.session.shard) }
-        var reserved: [Shard: Int64] = [:]
-        for shard in shards {
-            let ceiling = ceilings[shard] ?? floors[shard, default: 0]
-            let due = RevisionCeiling.due(
-                ceiling, latest: latest[shard] ?? floors[shard, default: 0], now: now.wallClock)
-            let isConfirmed = confirmed[shard].map { now.seconds(since: $0) <= StreamTimes.confirmation } ?? false
-            if due != nil || !isConfirmed { reserved[shard] = due ?? ceiling }
-        }
+        let reserved = revisions.due(shards, now)
         if !reserved.isEmpty {
             let writes = reserved.compactMap { shard, ceiling in
-                write(shard, StreamStore.revisions, StreamStore.ceiling, Array("\(ceiling)".utf8))
+                put(shard, StreamStore.revisions, StreamStore.ceiling, Array("\(ceiling)".utf8))
             }
             guard await commit(writes) != nil else { return }
-            ceilings.merge(reserved.filter { epochs[$0.key] != nil }) { $1 }
+            revisions.stored(reserved.filter { writer.owns($0.key) })
         }
-        // A session has at most one message of a kind below.
-        for shard in shards where epochs[shard] != nil {
-            latest[shard] = max(now.wallClock.milliseconds, (latest[shard] ?? floors[shard, default: 0]) + 1)
-        }
+        for shard in shards where writer.owns(shard) { revisions.published(shard, now) }
         for session in machine.news.takeDue() {
             let key = session.state.key
             // The engine's `state` outlasts the results of such a session, and would bring them back.
             if session.state.isPast == true, !retention.stands(key) { continue }
-            let message = machine.liveMessage(session, now: now, floor: floors[key.session.shard, default: 0])
+            let message = machine.liveMessage(session, now: now, floor: revisions.floor(key.session.shard))
             guard let message else { continue }
             retain(key, now)
             send([message], of: key)
         }
-        for key in heard {
-            let message = machine.heardMessage(key, now: now, floor: floors[key.session.shard, default: 0])
+        for session in heard {
+            let key = session.state.key
+            let message = machine.heardMessage(session, now: now, floor: revisions.floor(key.session.shard))
             guard let message else { continue }
             retain(key, now)
             send([message], of: key)
@@ -68,33 +58,35 @@ extension StreamLoop {
 
     /// Computes due summaries and answers requests for chunks.
     mutating func publishSummaries(_ now: Moment) async throws {
-        for key in machine.summariesDue(now: now).prefix(StreamTimes.summariesAtOnce) {
-            guard let results = try await finish(key, .summary, now),
-                let summary = machine.summarize(key, results, now: now)
-            else { continue }
-            if await publish(summary, now) == .refused { machine.requestSummary(key, now) }
+        for session in machine.summariesDue(now: now).prefix(StreamTimes.summariesAtOnce) {
+            guard let results = try await finish(session, .summary, now) else { continue }
+            let outcome = await publish(machine.summarize(session, results, now: now), now)
+            if outcome == .refused { machine.requestSummary(session, now) }
         }
         // A due summary comes first, because the chunks belong to it.
-        for key in machine.chunksDue(requestedChunks, now: now).prefix(StreamTimes.summariesAtOnce) {
-            let summary = try await finish(key, .chunks, now).flatMap { machine.repeatChunks(key, $0, now: now) }
+        for session in machine.chunksDue(now: now).prefix(StreamTimes.summariesAtOnce) {
+            let summary = try await finish(session, .chunks, now).flatMap {
+                machine.repeatChunks(session, $0, now: now)
+            }
             if let summary, await publish(summary, now) == .refused { continue }
-            requestedChunks.remove(key)
+            session.tasks.remove(.chunks)
         }
     }
 
-    /// Computes the results of a session; `nil` if the session is not in memory or the track of its route unreadable.
+    /// Computes the results of a session; `nil` if the session has left memory or the track of its route is unreadable.
     private mutating func finish(
-        _ key: SessionKey, _ purpose: StreamJob<Work>.Purpose, _ now: Moment
+        _ session: OwnedSession<Work>, _ purpose: StreamJob<Work>.Purpose, _ now: Moment
     ) async throws -> FinalResults<Work>? {
-        guard let session = machine.sessions[key] else { return nil }
+        // The commit before may have shown that another process owns it.
+        guard machine.isKept(session) else { return nil }
         let route = session.route(for: purpose)
-        let input = try await route?.input(key, store)
+        let input = try await route?.input(session.state.key, store)
         if let route, input == nil {
-            replaceRoute(route, of: key, now)
+            replaceRoute(route, of: session.state.key, now)
             return nil
         }
         return FinalResults(
-            try await readStreams(key, now), of: session.profiled, with: route, input, now: now.wallClock)
+            try await readStreams(session, now), of: session.profiled, with: route, input, now: now.wallClock)
     }
 
     /// Commits the record, then sends chunks and summary, unless the shard was lost. The summary of a job precedes its
@@ -106,8 +98,8 @@ extension StreamLoop {
         if summary.message != nil {
             retention.published(key, now, isPast: summary.record.state.isPast == true)
             let writes = [
-                write(key, summary.record),
-                write(key.session.shard, StreamStore.retained, "\(key)", retention.value(key)),
+                put(summary.record, of: key),
+                put(key.session.shard, StreamStore.retained, "\(key)", retention.value(key)),
             ]
             let outcome = await commit(writes, of: key)
             guard outcome == .committed else { return outcome }

@@ -1,6 +1,5 @@
 import Bus
 import Logging
-import OrderedCollections
 import ServiceKit
 import Storage
 import Workouts
@@ -28,20 +27,18 @@ extension StreamLoop {
         let removable = trim == nil ? machine.journal.removable() : nil
         let trim = removable.map { .own(through: $0) } ?? trim
         var writes = machine.stage(due: limit ?? machine.journal.limit(now), now: now).compactMap { change in
-            write(change.shard, change.collection, change.change)
+            writer.write(change.shard, change.collection, change.change)
         }
-        writes += machine.stageRoutes().compactMap { shard, change in write(shard, StreamStore.tracks, change) }
-        writes += machine.unsaved.sorted().compactMap { key in
-            machine.sessions[key].flatMap { write(key, machine.nextRecord($0)) }
-        }
+        writes += machine.stageRoutes().compactMap { writer.write($0, StreamStore.tracks, $1) }
+        let unsaved = machine.schedule.sessions(with: .record)
+        writes += unsaved.compactMap { put($0.nextRecord, of: $0.state.key) }
         // From its first record on, the next owner finds an unfinished session among those it announces.
-        let begun = machine.unsaved.filter { !retention.stands($0) && machine.sessions[$0]?.isUnfinished ?? false }
-            .sorted()
+        let begun = unsaved.filter { $0.isUnfinished && !retention.stands($0.state.key) }.map(\.state.key)
         for key in begun { retention.published(key, now) }
-        writes += begun.compactMap { write($0.session.shard, StreamStore.retained, "\($0)", retention.value($0)) }
+        writes += begun.compactMap { put($0.session.shard, StreamStore.retained, "\($0)", retention.value($0)) }
         let usage = machine.quota.changes
-        writes += usage.compactMap { write($0.key.shard, DailyQuota.collection, $0.value) }
-        let items = machine.pendingItems
+        writes += usage.compactMap { writer.write($0.key.shard, DailyQuota.collection, $0.value) }
+        let items = machine.countPending()
         guard let report = await commit(writes, items: items, trim: trim, mayUseReserve: mayUseReserve) else {
             machine.discardPending(now)
             return acknowledge()
@@ -55,13 +52,13 @@ extension StreamLoop {
             (sequence: $0.sequence, bytes: writes.reduce(0) { $0 + $1.journaledBytes })
         }
         machine.committed(now: now, journaled: journaled)
-        for (key, acks) in machine.takeAcks(now: now, epochs) { send(acks, of: key) }
+        for (key, acks) in machine.takeAcks(now: now, writer.epochs) { send(acks, of: key) }
     }
 
     /// Takes in once a minute what other replicas stored of accounts' items, and shows the highest number.
     mutating func shareQuota(_ now: Moment) async throws {
         guard machine.quota.isShareDue(now) else { return }
-        let others = Set(Shard.all.filter { epochs[$0] == nil })
+        let others = Set(Shard.all.filter { !writer.owns($0) })
         if !others.isEmpty {
             machine.quota.see(try await store.records(in: DailyQuota.collection, shards: others), now)
         }
@@ -71,7 +68,7 @@ extension StreamLoop {
     /// Commits writes of one session.
     mutating func commit(_ writes: [StoreWrite?], of key: SessionKey, mayUseReserve: Bool = false) async -> Outcome {
         guard await commit(writes.compactMap(\.self), mayUseReserve: mayUseReserve) != nil else { return .refused }
-        return epochs[key.session.shard] == nil ? .lost : .committed
+        return writer.owns(key.session.shard) ? .committed : .lost
     }
 
     /// Commits and drops the shards that were lost. Returns `nil` if the store refused the writes.
@@ -79,42 +76,35 @@ extension StreamLoop {
         _ writes: [StoreWrite], items: Int = 0, trim: JournalTrim? = nil, mayUseReserve: Bool = false
     ) async -> CommitReport? {
         guard !writes.isEmpty || trim != nil else { return CommitReport() }
-        let begun = ContinuousClock.now
         let now = context.clock.moment
-        do throws(StoreError) {
-            let report = try await store.commit(writes, trim: trim, mayUseReserve: mayUseReserve)
-            metrics.commit(items: items, took: ContinuousClock.now - begun)
-            if health.note(true) { context.logger.notice("commits succeed again") }
-            drop(report.lostShards)
-            for write in writes where epochs[write.shard] != nil { confirmed[write.shard] = now }
+        switch await writer.commit(writes, trim: trim, mayUseReserve: mayUseReserve) {
+        case .committed(let report, let took):
+            metrics.commit(items: items, took: took)
+            forget(report.lostShards)
+            revisions.committed(Set(writes.map(\.shard)).subtracting(report.lostShards), now)
             return report
-        } catch {
-            // Logged once, because a full disk fails many commits a second.
-            if health.note(false) {
-                context.logger.error(
-                    "commit failed; devices will resend these items", metadata: [LogKey.error: "\(error)"])
-            }
-            return nil
+        // Devices send again what is not acknowledged.
+        case .refused: return nil
         }
     }
 
     /// Removes the stored data of deleted sessions, then clears their retained topics.
     mutating func purge(_ now: Moment) async throws {
-        for key in machine.toPurge.sorted() {
+        for session in machine.schedule.sessions(with: .purge) {
+            let key = session.state.key
             let folder = StoreFolder(shard: key.session.shard, path: "\(key)")
             var writes = try await store.records(in: StreamStore.chunks, below: [folder]).map { record in
                 remove(key, StreamStore.chunks, record.key)
             }
-            writes.append(write(key.session.shard, StreamStore.tracks, .deleteFolder(path: "\(key)")))
+            writes.append(writer.write(key.session.shard, StreamStore.tracks, .deleteFolder(path: "\(key)")))
             writes.append(remove(key, StreamStore.retained, "\(key)"))
-            writes.append(machine.sessions[key].flatMap { write(key, $0.record) })
+            writes.append(put(session.record, of: key))
             switch await commit(writes, of: key, mayUseReserve: true) {
             case .refused: return
             case .lost: continue
             case .committed:
                 retention.remove(key)
-                requestedChunks.remove(key)
-                send(machine.purged(key, now: now), of: key)
+                send(machine.purged(session, now: now), of: key)
             }
         }
     }
@@ -124,7 +114,7 @@ extension StreamLoop {
         guard retention.isDue(now) else { return }
         let (expired, unsaved) = retention.changes(now)
         var writes = unsaved.compactMap { key in
-            write(key.session.shard, StreamStore.retained, "\(key)", retention.value(key))
+            put(key.session.shard, StreamStore.retained, "\(key)", retention.value(key))
         }
         writes += expired.compactMap { remove($0, StreamStore.retained, "\($0)") }
         guard await commit(writes) != nil else { return }
@@ -135,40 +125,34 @@ extension StreamLoop {
         }
     }
 
-    func write(_ key: SessionKey, _ record: StreamRecord<Work.Totals>) -> StoreWrite? {
-        write(key.session.shard, StreamStore.sessions, "\(key)", JSONCoding.encode(record))
+    func put(_ record: StreamRecord<Work.Totals>, of key: SessionKey) -> StoreWrite? {
+        put(key.session.shard, StreamStore.sessions, "\(key)", JSONCoding.encode(record))
     }
 
-    func write(_ shard: Shard, _ collection: StoreCollection, _ key: String, _ value: [UInt8]) -> StoreWrite? {
-        write(shard, collection, .put(key: key, value: value))
-    }
-
-    private func write(_ shard: Shard, _ collection: StoreCollection, _ change: StoreWrite.Change) -> StoreWrite? {
-        guard let epoch = epochs[shard] else { return nil }
-        return StoreWrite(shard: shard, epoch: epoch, collection: collection, change: change)
+    func put(_ shard: Shard, _ collection: StoreCollection, _ key: String, _ value: [UInt8]) -> StoreWrite? {
+        writer.write(shard, collection, .put(key: key, value: value))
     }
 
     private func remove(_ key: SessionKey, _ collection: StoreCollection, _ name: String) -> StoreWrite? {
-        write(key.session.shard, collection, .delete(key: name))
+        writer.write(key.session.shard, collection, .delete(key: name))
     }
 
-    /// Removes all state of shards that this process no longer owns.
+    /// Drops shards that are to be released, or that another process owns.
     mutating func drop(_ shards: Set<Shard>) {
+        writer.drop(shards)
+        forget(shards)
+    }
+
+    /// Removes all state of shards that the writer has dropped.
+    mutating func forget(_ shards: Set<Shard>) {
         guard !shards.isEmpty else { return }
-        for shard in shards {
-            epochs[shard] = nil
-            ceilings[shard] = nil
-            latest[shard] = nil
-            confirmed[shard] = nil
-            floors[shard] = nil
-        }
+        revisions.drop(shards)
         machine.drop { shards.contains($0.session.shard) }
         machine.quota.drop(shards)
         retention.drop(shards)
         pendingBuffer.drop { shards.contains($0.session.shard) }
         unknown = unknown.filter { !shards.contains($0.session.shard) }
         corrupt = corrupt.filter { !shards.contains($0.session.shard) }
-        requestedChunks.removeAll { shards.contains($0.session.shard) }
     }
 }
 

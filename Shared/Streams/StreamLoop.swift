@@ -1,7 +1,6 @@
 import Bus
 import Logging
 import MQTT
-import OrderedCollections
 package import ServiceKit
 package import Storage
 import Timing
@@ -12,18 +11,11 @@ package struct StreamLoop<Work: StreamWork> {
     let context: ServiceContext
     let store: any Store
     let metrics: StreamMetrics
-    /// Whether the last commit succeeded.
-    let health: StoreHealth
+    var writer: ShardWriter
     var machine: StreamMachine<Work>
-    var epochs: [Shard: Epoch] = [:]
     /// Batches of unknown sessions, unacknowledged, until the sessions' `state` comes.
     var pendingBuffer = PendingBuffer<SessionKey>(
         byteLimit: StreamTimes.pendingBytes, userLimit: StreamTimes.pendingBytesOfUser, timeout: StreamTimes.pending)
-    var rejections = Rejections(service: Work.service)
-    /// Messages to send after the next commit if this process still owns the shard. Rejections have no shard.
-    private(set) var messages: [(shard: Shard?, message: MQTTMessage)] = []
-    /// Sessions whose chunks a client requested.
-    var requestedChunks: OrderedSet<SessionKey> = []
     /// The rates of viewers' requests.
     var viewerRates: [User: TokenBucket<Moment>] = [:]
     /// Sessions without a stored record.
@@ -31,14 +23,7 @@ package struct StreamLoop<Work: StreamWork> {
     /// Sessions with an unreadable record.
     var corrupt: Set<SessionKey> = []
     var retention = Retention()
-    /// The highest revision that `metrics` or `route` of each shard may have.
-    var ceilings: [Shard: Int64] = [:]
-    /// The time of each shard's last commit. Since then another process may own it.
-    var confirmed: [Shard: Moment] = [:]
-    /// At least the highest revision of the shard's `metrics` or `route`.
-    var latest: [Shard: Int64] = [:]
-    /// The highest revisions an earlier owner may have published; ours start above them.
-    var floors: [Shard: Int64] = [:]
+    var revisions = LiveRevisions()
     /// The time of the last commit of items.
     var committedAt: Moment?
     /// Jobs to run, and the chunks of those that ended.
@@ -46,14 +31,11 @@ package struct StreamLoop<Work: StreamWork> {
     var chunkSendings: [ChunkSending<Work>] = []
     private var topics: [String: Topic] = [:]
 
-    package init(
-        context: ServiceContext, store: any Store, health: StoreHealth = StoreHealth(),
-        bounds: StreamBounds = StreamBounds()
-    ) {
+    package init(context: ServiceContext, store: any Store, bounds: StreamBounds = StreamBounds()) {
         machine = StreamMachine(bounds)
         self.context = context
         self.store = store
-        self.health = health
+        writer = ShardWriter(context: context, store: store)
         metrics = StreamMetrics(context.metrics, prefix: Work.metricsPrefix)
     }
 
@@ -65,7 +47,7 @@ package struct StreamLoop<Work: StreamWork> {
         for end in ends { await receiveJobEnd(end, now) }
         switch event {
         case .ownership(.gained(let gained)):
-            epochs.merge(gained) { $1 }
+            writer.gain(gained)
             try await moveJournal(of: Set(gained.keys), now)
             try await loadCeilings(Set(gained.keys))
             try await loadRetention(Set(gained.keys), now)
@@ -85,7 +67,7 @@ package struct StreamLoop<Work: StreamWork> {
             await flush()
             metrics.batch(messages: batch.messages.count, took: ContinuousClock.now - begun)
         case .tick:
-            for (key, acks) in machine.takeDeferredAcks(now: now, epochs) { send(acks, of: key) }
+            for (key, acks) in machine.takeDeferredAcks(now: now, writer.epochs) { send(acks, of: key) }
             try await purge(now)
             try await clearJournal(now)
             if machine.sweep(now: now) {
@@ -129,10 +111,10 @@ package struct StreamLoop<Work: StreamWork> {
             send(StreamMachine<Work>.cleared(key), of: key)
             return
         }
-        machine.sessions[key]?.summaryTopic.reconnected()
+        session.summaryTopic.reconnected()
         machine.news.add(session)
-        if session.isUnfinished || session.state.status == .canceled { machine.awaitingHeard.insert(key) }
-        if retention.stands(key), let summary = machine.knownSummary(key) { send([summary], of: key) }
+        if session.isUnfinished || session.state.status == .canceled { machine.schedule.add(.heard, to: session) }
+        if retention.stands(key), let summary = machine.knownSummary(session) { send([summary], of: key) }
     }
 
     // MARK: Messages
@@ -145,11 +127,11 @@ package struct StreamLoop<Work: StreamWork> {
             switch run.topic {
             case .user(let user, .viewerRequest(let viewer))?:
                 for message in run.messages { try await receiveViewerRequest(message, of: user, from: viewer, now) }
-            case .session(let key, let kind)? where epochs[key.session.shard] != nil:
+            case .session(let key, let kind)? where writer.owns(key.session.shard):
                 receiveRun(run.messages, key, kind, now)
             case nil:
                 for message in run.messages {
-                    let rejection = Rejection(badTopic: message.topic) { epochs[$0] != nil }
+                    let rejection = Rejection(badTopic: message.topic, owns: writer.owns)
                     if let rejection { reject(message, rejection, now) }
                 }
             default: break
@@ -203,18 +185,19 @@ package struct StreamLoop<Work: StreamWork> {
             }
         case _ where kind == Work.kind.summary && !message.payload.isEmpty:
             let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
-            guard machine.sessions[key] != nil else { break }
+            guard let session = machine.sessions[key] else { break }
             if !retention.stands(key) {
                 // The broker restored a cleared topic.
                 send(StreamMachine<Work>.cleared(key), of: key)
-            } else if machine.seeSummary(seen.revision, of: key, now: now), let summary = machine.knownSummary(key) {
+            } else if machine.seeSummary(seen.revision, of: session, now: now),
+                let summary = machine.knownSummary(session)
+            {
                 send([summary], of: key)
             }
         case .request:
             let action = try JSONCoding.decode(SessionRequest.self, from: message.payload).action
             guard action == .chunks || action == .track && Work.kind == .locations else { break }
-            // An ended session without a summary publishes its chunks with it.
-            if machine.sessions[key]?.hasChunks == true { requestedChunks.append(key) }
+            machine.requestChunks(key)
         case _ where message.payload.isEmpty: break
         case .track(let number): try machine.receiveTrackChunk(message.payload, number, of: key, now: now)
         case .route: machine.receiveLiveRoute(try Work.Live.read(message.payload), of: key, now: now)
@@ -263,7 +246,7 @@ package struct StreamLoop<Work: StreamWork> {
     }
 
     private mutating func send(_ ack: Ack, to device: Device, of key: SessionKey, _ now: Moment) {
-        let payload = ack.payload(now: now.wallClock, epoch: epochs[key.session.shard]?.number)
+        let payload = ack.payload(now: now.wallClock, epoch: writer.epochs[key.session.shard]?.number)
         send([Topic.session(key, Work.kind.ack(device)).message(payload)], of: key)
     }
 
@@ -273,7 +256,7 @@ package struct StreamLoop<Work: StreamWork> {
 
     private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
         metrics.rejected(rejection.reason)
-        for report in rejections.reject(message, rejection, at: now) { messages.append((nil, report)) }
+        writer.reject(message, rejection, at: now)
     }
 
     /// The topic of a name, from a cache: the same names recur.
@@ -289,16 +272,12 @@ package struct StreamLoop<Work: StreamWork> {
 
     /// Sends messages about a session after the next commit, if this process then owns the session's shard.
     mutating func send(_ messages: [MQTTMessage], of key: SessionKey) {
-        for message in messages { self.messages.append((key.session.shard, message)) }
+        for message in messages { writer.send(message, of: key.session.shard) }
     }
 
-    /// Messages of a lost connection are not sent again: the next connection publishes retained topics, and devices repeat what is
-    /// not acknowledged.
     private mutating func flush() async {
-        // The store may have lost shards that the loop has not handled yet.
-        if !messages.isEmpty { drop(store.lost(of: epochs)) }
-        let owned = messages.filter { message in message.shard.map { epochs[$0] != nil } ?? true }
-        messages = []
-        await context.send(owned.map { OwnedMessage($0.message, of: $0.shard, epochs) }, of: store)
+        guard writer.hasMessages else { return }
+        forget(writer.dropLost())
+        await writer.flush()
     }
 }

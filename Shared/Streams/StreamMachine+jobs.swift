@@ -7,23 +7,21 @@ import Workouts
 extension StreamMachine {
     /// Starts due jobs: at most two at one time, one of a user, users in turn. Together they have no more items than one
     /// session may have, which bounds their memory.
-    ///
-    /// - Parameter requested: the sessions whose chunks a client requested.
-    mutating func startJobs(requested: OrderedSet<SessionKey>, now: Moment) -> [StreamJob<Work>] {
+    mutating func startJobs(now: Moment) -> [StreamJob<Work>] {
         guard jobs.count < StreamTimes.jobs else { return [] }
-        let folds = foldsDue(now: now, isLarge: true).sorted().map { key in
-            (key, StreamJob<Work>.Purpose.fold(shown: sessions[key]?.live))
-        }
+        let folds = foldsDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.fold(shown: $0.live)) }
         let summaries = summariesDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.summary) }
-        let chunks = chunksDue(requested, now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.chunks) }
+        let chunks = chunksDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.chunks) }
         // A user with a running job is not in turn.
-        let due = (folds + summaries + chunks).filter { item in !jobs.values.contains { $0.user == item.0.user } }
-        let first = Dictionary(due.map { ($0.0.user, $0) }) { first, _ in first }
+        let due = (folds + summaries + chunks).filter { session, _ in
+            !jobs.values.contains { $0.user == session.state.key.user }
+        }
+        let first = Dictionary(due.map { ($0.0.state.key.user, $0) }) { first, _ in first }
         usersInTurn.append(contentsOf: first.keys.sorted())
         usersInTurn.removeAll { first[$0] == nil }
         var started: [StreamJob<Work>] = []
         for user in usersInTurn where jobs.count < StreamTimes.jobs {
-            guard let (key, purpose) = first[user], let session = sessions[key] else { continue }
+            guard let (session, purpose) = first[user] else { continue }
             let items =
                 session.hasAllStreams ? session.count + (session.route(for: purpose)?.rows ?? 0) : bounds.session
             // The first in turn waits for room, and the others for the first.
@@ -43,11 +41,13 @@ extension StreamMachine {
         session.job = jobCount
         switch purpose {
         case .fold:
-            stale.remove(key)
-            session.foldDue = nil
+            session.tasks.remove(.fold)
             session.sinceFold = []
-        case .summary: session.summaryDue = nil
-        case .chunks: session.repeatedAt = now
+        // A summary is awaited until the job ends.
+        case .summary: break
+        case .chunks:
+            session.tasks.remove(.chunks)
+            session.repeatedAt = now
         }
         return StreamJob(
             number: jobCount, key: key, profiled: session.profiled, route: session.route(for: purpose),
@@ -79,15 +79,14 @@ extension StreamMachine {
 
     /// Adopts the fold of a job and adds the items that were committed since. A fold over other segments is void.
     mutating func adopt(_ live: Work.Live, _ end: StreamJob<Work>.End, now: Moment) {
-        let key = end.job.key
-        guard let session = sessions[key] else { return }
+        guard let session = sessions[end.job.key] else { return }
         session.foldedAt = now
         session.heard = end.heard
         for part in session.sinceFold ?? [] { session.heard?.addItems(part.items) }
         var live = live
         guard !Work.Live.isOther(session.profiled, than: end.job.profiled), live.follow(session.state) else {
-            session.foldDue = now + session.spacing(session.foldCost)
-            stale.insert(key)
+            schedule.add(.fold, to: session)
+            session.foldAt = now + session.spacing(session.foldCost)
             return
         }
         if let shown = session.live { live.continueDisplay(of: shown) }
@@ -98,21 +97,20 @@ extension StreamMachine {
                 now: now.wallClock)
         }
         show(live, session, now)
-        if !live.isExact { requestFold(key, now) }
+        if !live.isExact { requestFold(session, now) }
     }
 
     /// Schedules the work of a job again: at once in the loop if items are corrupt, else as another job.
     mutating func retry(_ end: StreamJob<Work>.End, now: Moment) {
-        let key = end.job.key
-        guard let session = sessions[key] else { return }
+        guard let session = sessions[end.job.key] else { return }
         if case .corrupt = end.outcome { session.isCorrupt = true }
         let due = session.isCorrupt ? now : now + StreamTimes.retry
         switch end.job.purpose {
         case .fold:
-            stale.insert(key)
-            session.foldDue = due
-        case .summary: session.summaryDue = due
-        case .chunks: break
+            schedule.add(.fold, to: session)
+            session.foldAt = due
+        case .summary: session.summaryAt = due
+        case .chunks: schedule.add(.chunks, to: session)
         }
     }
 }
@@ -123,33 +121,29 @@ extension StreamMachine {
     mutating func requestOtherFold(_ session: OwnedSession<Work>, _ before: ProfiledState, _ now: Moment) {
         let isOther = Work.Live.isOther(session.profiled, than: before)
         guard isOther || session.live?.follow(session.state) == false else { return }
-        stale.insert(session.state.key)
-        session.foldDue = max(now, session.foldedAt.map { $0 + session.spacing(session.foldCost) } ?? now)
+        schedule.add(.fold, to: session)
+        session.foldAt = max(now, session.foldedAt.map { $0 + session.spacing(session.foldCost) } ?? now)
     }
 
     /// Schedules a fold over all items: at once, or when the rate limit allows it.
-    mutating func requestFold(_ key: SessionKey, _ now: Moment) {
-        guard let session = sessions[key], stale.insert(key).inserted else { return }
+    mutating func requestFold(_ session: OwnedSession<Work>, _ now: Moment) {
+        guard schedule.add(.fold, to: session) else { return }
         let interval =
             session.isLarge ? max(StreamTimes.longFold, session.spacing(session.foldCost)) : StreamTimes.fold
-        session.foldDue = max(now, session.foldedAt.map { $0 + interval } ?? now)
+        session.foldAt = max(now, session.foldedAt.map { $0 + interval } ?? now)
     }
 
     /// The sessions with a due fold over all items.
-    func foldsDue(now: Moment, isLarge: Bool = false) -> [SessionKey] {
-        stale.filter { key in
-            guard let session = sessions[key], session.isShown, session.isLarge == isLarge else { return false }
-            return session.foldDue.map { $0 <= now } ?? true
-        }
+    mutating func foldsDue(now: Moment, isLarge: Bool = false) -> [OwnedSession<Work>] {
+        schedule.sessions(with: .fold).filter { $0.isShown && $0.isLarge == isLarge && $0.foldAt <= now }
     }
 
     /// Loads all items of a session from the store and computes the live fold.
     ///
     /// - Parameter stored: all items on disk.
-    mutating func fold(_ key: SessionKey, _ stored: StoredItems<Work>, now: Moment) {
-        guard let session = sessions[key] else { return }
+    mutating func fold(_ session: OwnedSession<Work>, _ stored: StoredItems<Work>, now: Moment) {
         for device in stored.streams.keys.sorted() {
-            if let stream = stored.streams[device] { session.load(stream, from: device) }
+            if let stream = stored.streams[device] { session.load(stream) }
         }
         noteJournaled(session, in: nil)
         session.hasAllStreams = true
@@ -162,15 +156,13 @@ extension StreamMachine {
 
     /// Replaces the live fold of a session.
     mutating func show(_ live: Work.Live, _ session: OwnedSession<Work>, _ now: Moment) {
-        let key = session.state.key
         session.live = live
         if let companion = session.pendingCompanion.take() {
             _ = session.live?.receive(companion, of: session.state, now: now.wallClock)
         }
         session.foldedAt = now
-        session.foldDue = nil
-        stale.remove(key)
-        withSplits.insert(key)
+        session.tasks.remove(.fold)
+        schedule.add(.splits, to: session)
         news.add(session)
     }
 }

@@ -79,7 +79,7 @@ extension StreamMachine {
     }
 
     /// Whether a session is still in memory: not evicted, not of another process.
-    private func isKept(_ session: OwnedSession<Work>) -> Bool { sessions[session.state.key] === session }
+    func isKept(_ session: OwnedSession<Work>) -> Bool { sessions[session.state.key] === session }
 
     private func nextRevision(_ session: OwnedSession<Work>, _ now: Moment, _ floor: Int64) -> Int64 {
         session.isSilent = session.isSilent || session.becomesSilent(now)

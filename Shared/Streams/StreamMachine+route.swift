@@ -10,9 +10,7 @@ extension StreamMachine {
         guard let session = sessions[key], session.state.status != .deleted,
             report.revision > session.record.route?.floor ?? -1
         else { return }
-        intakes[key, default: RouteIntake(key)].receiveReport(report, beside: session.record.route, now: now)
-        // It may be complete with this.
-        withRoute.insert(key)
+        takeIn(session) { $0.receiveReport(report, beside: session.record.route, now: now) }
     }
 
     /// Receives a chunk of a session's track. Only those of newer revisions count.
@@ -23,76 +21,89 @@ extension StreamMachine {
         let head = try ChunkHead(payload)
         guard head.number == number else { throw .malformed("n: not the topic's") }
         guard head.revision > session.record.route?.floor ?? 0 else { return }
-        intakes[key, default: RouteIntake(key)].receiveChunk(payload, head, beside: session.record.route, now: now)
-        withRoute.insert(key)
+        takeIn(session) { $0.receiveChunk(payload, head, beside: session.record.route, now: now) }
     }
 
     /// The changes of the next commit in the collection of tracks. The records of completed routes belong to it too.
     mutating func stageRoutes() -> [(shard: Shard, change: StoreWrite.Change)] {
-        withRoute.sorted().flatMap { key -> [(shard: Shard, change: StoreWrite.Change)] in
-            guard let session = sessions[key], session.isEnded, let intake = intakes[key] else { return [] }
-            if intake.isComplete { save(key) }
-            return intake.changes(beside: session.record.route).map { (key.session.shard, $0) }
+        schedule.sessions(with: .route).flatMap { session -> [(shard: Shard, change: StoreWrite.Change)] in
+            guard session.isEnded, let intake = session.intake else { return [] }
+            if intake.isComplete { schedule.add(.record, to: session) }
+            return intake.changes(beside: session.record.route).map { (session.state.session.shard, $0) }
         }
     }
 
     /// The pending chunks are on disk. Complete routes count from now on.
     mutating func committedRoutes(_ now: Moment) {
-        for key in withRoute {
-            guard let session = sessions[key], session.isEnded else { continue }
-            guard intakes[key]?.isComplete == true else {
-                intakes[key]?.committed()
+        for session in schedule.take(.route) where session.isEnded {
+            guard session.intake?.isComplete == true else {
+                session.intake?.committed()
                 continue
             }
-            session.record = nextRecord(session)
-            intakes[key] = nil
+            session.record = session.nextRecord
+            session.intake = nil
+            session.tasks.remove(.intake)
             noteSize(session)
-            awaitingSummary.remove(key)
-            requestSummary(key, now)
+            session.tasks.remove(.summary)
+            requestSummary(session, now)
         }
-        withRoute = []
     }
 
     /// Drops the pending chunks after a failed commit. They are requested again.
     mutating func discardRoutes() {
-        for key in withRoute { intakes[key]?.discardPending() }
-        // A route without chunks is complete all the same.
-        withRoute = withRoute.filter { intakes[$0]?.isComplete == true }
+        for session in schedule.sessions(with: .route) {
+            session.intake?.discardPending()
+            // A route without chunks is complete all the same.
+            if session.intake?.isComplete != true { session.tasks.remove(.route) }
+        }
     }
 
     /// The sessions whose chunks are to be requested now.
     mutating func requestsDue(now: Moment) -> [SessionKey] {
-        let due = intakes.filter { key, intake in intake.isRequestDue(now) && sessions[key]?.isEnded == true }
-        let first = due.keys.sorted().prefix(StreamTimes.summariesAtOnce)
-        for key in first { intakes[key]?.requested(now) }
-        return Array(first)
+        let due = schedule.sessions(with: .intake).lazy.filter { $0.isEnded && $0.intake?.isRequestDue(now) == true }
+        return due.prefix(StreamTimes.summariesAtOnce).map { session in
+            session.intake?.requested(now)
+            return session.state.key
+        }
     }
 
     /// Takes in a route again whose stored track is unreadable. Until then the last summary, which has the route, stays;
     /// without one the totals of the samples alone are better than none.
-    mutating func replaceRoute(_ route: StoredRoute, of key: SessionKey, now: Moment) {
-        guard let session = sessions[key] else { return }
+    mutating func replaceRoute(_ route: StoredRoute, of session: OwnedSession<Work>, now: Moment) {
         var unreadable = route
         unreadable.isUnreadable = true
         session.record.route = session.record.report == nil ? nil : unreadable
         session.record.needsSummary = true
-        intakes[key] = RouteIntake(key, again: unreadable, now: now)
-        save(key)
-        awaitingSummary.remove(key)
-        if session.record.report == nil { requestSummary(key, now) }
+        session.intake = RouteIntake(session.state.key, again: unreadable, now: now)
+        schedule.add(.intake, to: session)
+        schedule.add(.record, to: session)
+        session.tasks.remove(.summary)
+        if session.record.report == nil { requestSummary(session, now) }
     }
 
-    /// Whether a session's summary waits for a route whose stored track is unreadable.
-    func isReplacingRoute(_ key: SessionKey, now: Moment) -> Bool {
-        sessions[key]?.record.route?.isUnreadable == true && intakes[key]?.isActive(now) == true
+    /// Changes the intake of a session's route, which begins with the first summary or chunk.
+    private mutating func takeIn(_ session: OwnedSession<Work>, _ receive: (inout RouteIntake) -> Void) {
+        var intake = session.intake ?? RouteIntake(session.state.key)
+        // The session's own copy would be copied again.
+        session.intake = nil
+        receive(&intake)
+        session.intake = intake
+        schedule.add(.intake, to: session)
+        // It may be complete with this.
+        schedule.add(.route, to: session)
+    }
+}
+
+extension OwnedSession {
+    /// Whether its summary waits for a route whose stored track is unreadable.
+    func isReplacingRoute(_ now: Moment) -> Bool {
+        record.route?.isUnreadable == true && intake?.isActive(now) == true
     }
 
     /// The record of the next commit, with the route that it completes.
-    func nextRecord(_ session: OwnedSession<Work>) -> StreamRecord<Work.Totals> {
-        guard session.isEnded, let route = intakes[session.state.key]?.completed(beside: session.record.route) else {
-            return session.record
-        }
-        var record = session.record
+    var nextRecord: StreamRecord<Work.Totals> {
+        guard isEnded, let route = intake?.completed(beside: record.route) else { return record }
+        var record = record
         record.route = route
         record.needsSummary = true
         return record
@@ -111,7 +122,7 @@ extension StreamMachine {
         }
         let newest = session.live?.newest
         guard session.live?.receive(companion, of: session.state, now: now.wallClock) == true else { return }
-        withSplits.insert(key)
+        schedule.add(.splits, to: session)
         news.add(session)
         // A payload without newer data does not keep values alive.
         guard session.live?.newest != newest else { return }

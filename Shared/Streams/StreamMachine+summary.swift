@@ -1,6 +1,5 @@
 import Bus
 import MQTT
-import OrderedCollections
 import ServiceKit
 import Workouts
 
@@ -15,22 +14,19 @@ extension StreamMachine {
     }
 
     /// The sessions with a due summary.
-    func summariesDue(now: Moment, isLarge: Bool = false) -> [SessionKey] {
-        awaitingSummary.filter { key in
-            guard let session = sessions[key], session.isLarge == isLarge else { return false }
-            return session.hasProfile && session.summaryDue.map { $0 <= now } ?? false
-        }.sorted()
+    mutating func summariesDue(now: Moment, isLarge: Bool = false) -> [OwnedSession<Work>] {
+        schedule.sessions(with: .summary).filter {
+            $0.job == nil && $0.isLarge == isLarge && $0.hasProfile && $0.summaryAt <= now
+        }
     }
 
     /// Schedules a summary: at once, or when the rate limit allows it.
-    mutating func requestSummary(_ key: SessionKey, _ now: Moment) {
-        guard let session = sessions[key], !isReplacingRoute(key, now: now), awaitingSummary.insert(key).inserted else {
-            return
-        }
+    mutating func requestSummary(_ session: OwnedSession<Work>, _ now: Moment) {
+        guard !session.isReplacingRoute(now), schedule.add(.summary, to: session) else { return }
         let interval =
             session.isLarge ? max(StreamTimes.longSummary, session.spacing(session.summaryCost)) : StreamTimes.summary
-        session.summaryDue = max(now, session.summarizedAt.map { $0 + interval } ?? now)
-        if session.awaitsRoute { session.summaryDue = now + StreamTimes.route }
+        session.summaryAt = max(now, session.summarizedAt.map { $0 + interval } ?? now)
+        if session.awaitsRoute { session.summaryAt = now + StreamTimes.route }
     }
 
     /// The summary of a session from results of its stored items. If items or a state arrived since they were computed,
@@ -38,10 +34,8 @@ extension StreamMachine {
     ///
     /// The revision changes only with the content. If only the revisions of state or route differ, the summary is published
     /// without chunks.
-    mutating func summarize(_ key: SessionKey, _ results: FinalResults<Work>, now: Moment) -> Summary? {
-        awaitingSummary.remove(key)
-        guard let session = sessions[key] else { return nil }
-        session.summaryDue = nil
+    mutating func summarize(_ session: OwnedSession<Work>, _ results: FinalResults<Work>, now: Moment) -> Summary {
+        session.tasks.remove(.summary)
         session.summarizedAt = now
         var record = session.record
         let old = record.report
@@ -58,8 +52,8 @@ extension StreamMachine {
         record.needsSummary =
             results.state != session.state.revision || results.next != session.next
             || results.route != record.route?.revision || results.profile != session.profiled.profile
-        if record.needsSummary { requestSummary(key, now) }
-        return Summary(record: record, message: summaryMessage(key, report), rows: rows)
+        if record.needsSummary { requestSummary(session, now) }
+        return Summary(record: record, message: summaryMessage(session, report), rows: rows)
     }
 
     /// The record is on disk and takes effect.
@@ -67,11 +61,16 @@ extension StreamMachine {
         sessions[summary.record.state.key]?.record = summary.record
     }
 
+    /// A client requests the chunks of a session. One that has ended without a summary publishes them with it.
+    mutating func requestChunks(_ key: SessionKey) {
+        guard let session = sessions[key], session.hasChunks else { return }
+        schedule.add(.chunks, to: session)
+    }
+
     /// The sessions whose requested chunks may be published now: after a due summary, and within the rate limit.
-    func chunksDue(_ requested: OrderedSet<SessionKey>, now: Moment, isLarge: Bool = false) -> [SessionKey] {
-        requested.filter { key in
-            guard let session = sessions[key] else { return !isLarge }
-            guard session.isLarge == isLarge, !awaitingSummary.contains(key), !isReplacingRoute(key, now: now) else {
+    mutating func chunksDue(now: Moment, isLarge: Bool = false) -> [OwnedSession<Work>] {
+        schedule.sessions(with: .chunks).filter { session in
+            guard session.isLarge == isLarge, !session.tasks.contains(.summary), !session.isReplacingRoute(now) else {
                 return false
             }
             let isRested = session.repeatedAt.map { now.seconds(since: $0) >= StreamTimes.repetition } ?? true
@@ -83,8 +82,7 @@ extension StreamMachine {
     }
 
     /// The chunks of a session, on request: those of its summary again, or in progress those of the items until now.
-    mutating func repeatChunks(_ key: SessionKey, _ results: FinalResults<Work>, now: Moment) -> Summary? {
-        guard let session = sessions[key] else { return nil }
+    func repeatChunks(_ session: OwnedSession<Work>, _ results: FinalResults<Work>, now: Moment) -> Summary? {
         let record = session.record
         if session.isUnfinished {
             session.repeatedAt = now
@@ -92,31 +90,32 @@ extension StreamMachine {
         }
         guard let report = record.report, !record.needsSummary else { return nil }
         session.repeatedAt = now
-        return Summary(record: record, message: summaryMessage(key, report), rows: results.rows)
+        return Summary(record: record, message: summaryMessage(session, report), rows: results.rows)
     }
 
     /// The last summary, for a broker that may have lost it.
-    mutating func knownSummary(_ key: SessionKey) -> MQTTMessage? {
-        guard let report = sessions[key]?.record.report else { return nil }
-        return summaryMessage(key, report)
+    func knownSummary(_ session: OwnedSession<Work>) -> MQTTMessage? {
+        session.record.report.map { summaryMessage(session, $0) }
     }
 
     /// Handles a revision of the summary on the bus. Returns whether to publish the last summary again.
-    mutating func seeSummary(_ revision: Int64, of key: SessionKey, now: Moment) -> Bool {
-        guard let session = sessions[key], session.record.report != nil else { return false }
+    mutating func seeSummary(_ revision: Int64, of session: OwnedSession<Work>, now: Moment) -> Bool {
+        guard session.record.report != nil else { return false }
         switch session.summaryTopic.see(revision, now.wallClock) {
         case .known: return false
         case .republish: return true
         case .revised:
             // The chunks carry the summary's revision, so both are computed again.
-            requestSummary(key, now)
+            requestSummary(session, now)
             return false
         }
     }
 
-    private mutating func summaryMessage(_ key: SessionKey, _ report: SummaryReport<Work.Totals>) -> MQTTMessage {
-        sessions[key]?.summaryTopic.published(report.revision)
-        return Topic.session(key, Work.kind.summary).message(JSONCoding.encode(report))
+    private func summaryMessage(
+        _ session: OwnedSession<Work>, _ report: SummaryReport<Work.Totals>
+    ) -> MQTTMessage {
+        session.summaryTopic.published(report.revision)
+        return Topic.session(session.state.key, Work.kind.summary).message(JSONCoding.encode(report))
     }
 
     static func chunk(_ number: Int, _ key: SessionKey, _ rows: FinalRows, _ revision: Int64) -> MQTTMessage {
@@ -132,13 +131,11 @@ extension StreamMachine {
 extension StreamMachine {
     /// Removes and returns the splits that were just completed.
     mutating func takeFinishedSplits(now: Moment) -> [(state: SessionState, split: LiveStretch)] {
-        let due = withSplits.filter { key in
-            guard let session = sessions[key], session.news.awaitsFold else { return true }
-            return !stale.contains(key) && session.sinceFold == nil
+        let due = schedule.take(.splits) { session in
+            !session.news.awaitsFold || !session.tasks.contains(.fold) && session.sinceFold == nil
         }
-        withSplits.subtract(due)
-        return due.compactMap { key in
-            guard let session = sessions[key], session.isShown, let live = session.live else { return nil }
+        return due.compactMap { session in
+            guard session.isShown, let live = session.live else { return nil }
             return session.news.takeSplit(of: live, skews: session.skews, now: now).map { (session.state, $0) }
         }
     }
@@ -146,34 +143,31 @@ extension StreamMachine {
     /// Removes and returns the laps that just ended. A restart announces none again, because their state is stored.
     mutating func takeFinishedLaps(now: Moment) -> [(state: SessionState, lap: LiveStretch)] {
         var laps: [(state: SessionState, lap: LiveStretch)] = []
-        for key in withLaps where !unsaved.contains(key) {
-            guard let session = sessions[key], session.isShown else {
-                withLaps.remove(key)
-                continue
-            }
+        for session in schedule.sessions(with: .laps) where !session.tasks.contains(.record) {
             let ended = session.news.takeLaps(
-                of: session.live, session.state, isStale: stale.contains(key), skews: session.skews, now: now)
+                of: session.live, session.state, isStale: session.tasks.contains(.fold), skews: session.skews, now: now)
             laps += ended.map { (session.state, $0) }
-            if !session.news.hasLaps { withLaps.remove(key) }
+            if !session.news.hasLaps { session.tasks.remove(.laps) }
         }
         return laps
     }
 
     /// The sessions with a due `heard`: their items are read, and it is outside the rate limit.
-    func heardDue(now: Moment) -> [SessionKey] {
-        awaitingHeard.filter { key in
-            guard let session = sessions[key], session.heard != nil, session.isShown else { return false }
+    mutating func heardDue(now: Moment) -> [OwnedSession<Work>] {
+        schedule.sessions(with: .heard).filter { session in
+            guard session.heard != nil, session.isShown else { return false }
             return session.heardAt.map { now.seconds(since: $0) >= StreamTimes.live } ?? true
         }
     }
 
     /// What the service has stored of a session's items. A heard of a session without items says so.
-    mutating func heardMessage(_ key: SessionKey, now: Moment, floor: Int64) -> MQTTMessage? {
-        awaitingHeard.remove(key)
-        guard let session = sessions[key], let items = session.heard else { return nil }
+    func heardMessage(_ session: OwnedSession<Work>, now: Moment, floor: Int64) -> MQTTMessage? {
+        // Lost to another process, or its items are not read.
+        guard isKept(session), let items = session.heard else { return nil }
+        session.tasks.remove(.heard)
         session.heardAt = now
         session.unheardSince = nil
-        let floor = max(floor, evicted[key.session.shard] ?? 0)
+        let floor = max(floor, evicted[session.state.session.shard] ?? 0)
         var heard = Heard(revision: session.heardTopic.revise(now.wallClock, above: floor), count: session.count)
         heard.newest = items.times.newest
         heard.position = items.position
@@ -181,6 +175,6 @@ extension StreamMachine {
         session.reported = (heard.hasLiveMetrics, heard.position != nil)
         heard.clockSkew = session.record.clockSkew
         heard.silences = items.times.silences
-        return Topic.session(key, Work.kind.heard).message(heard.payload)
+        return Topic.session(session.state.key, Work.kind.heard).message(heard.payload)
     }
 }

@@ -1,9 +1,9 @@
 import Bus
-import DequeModule
 import MQTT
 import OrderedCollections
 import ServiceKit
 import Storage
+import Timing
 import Workouts
 
 /// The sessions in memory. Items, states and time change them.
@@ -15,40 +15,19 @@ struct StreamMachine<Work: StreamWork> {
     var sessions: [SessionKey: OwnedSession<Work>] = [:]
     /// Sessions with unpublished live metrics.
     var news = LiveNews<Work>()
-    /// Sessions with an unpublished `heard`.
-    var awaitingHeard: Set<SessionKey> = []
-    /// Sessions that wait for a summary.
-    var awaitingSummary: Set<SessionKey> = []
-    /// Sessions whose live metrics must be computed from all items again.
-    var stale: Set<SessionKey> = []
+    var schedule = StreamSchedule<Work>()
     /// The users and items of the running jobs, by number.
     var jobs: [Int: (user: User, items: Int)] = [:]
     var jobCount = 0
     /// The users with due jobs, the next one first.
     var usersInTurn: OrderedSet<User> = []
-    /// Sessions with more distance since the last announcement.
-    var withSplits: Set<SessionKey> = []
-    /// Sessions with a lap to announce.
-    var withLaps: Set<SessionKey> = []
-    /// Deleted sessions with stored data.
-    private(set) var toPurge: Set<SessionKey> = []
     private(set) var statusCounts: [SessionStatus: Int] = [:]
     private var sweptAt: Moment?
     /// The highest live revision of evicted sessions: a session that returns continues above it, even if revisions ran
     /// ahead of the clock.
     private(set) var evicted: [Shard: Int64] = [:]
-    /// Sessions with items since the last commit.
-    private var touched: [OwnedSession<Work>] = []
     /// The streams with items that only the journal has.
     var journal = JournalLedger<(session: OwnedSession<Work>, index: Int)>()
-    /// Sessions with accepted items that are not acknowledged, by the time when they must be.
-    private var awaitingAck: Deque<(due: Moment, session: OwnedSession<Work>)> = []
-    /// The routes that sessions take in, until they are complete on disk.
-    var intakes: [SessionKey: RouteIntake] = [:]
-    /// Sessions with a part of their route in the next commit.
-    var withRoute: Set<SessionKey> = []
-    /// Sessions whose record belongs to the next commit.
-    private(set) var unsaved: Set<SessionKey> = []
     /// The items that accounts stored today.
     var quota: DailyQuota
 
@@ -64,48 +43,59 @@ struct StreamMachine<Work: StreamWork> {
         _ batch: ItemBatch<Work.Item>, from device: Device, of session: OwnedSession<Work>, now: Moment
     ) -> StreamOutcome {
         if session.record.state.status == .deleted { return .dropped }
-        touch(session)
-        let (key, pending) = (session.state.key, session.pendingItems)
-        // Those count as bytes of files.
+        let key = session.state.key
+        guard let index = session.index(of: device) ?? session.add(ItemStream(of: key, Work.kind, from: device)) else {
+            return .full
+        }
+        schedule.add(.commit, to: session)
+        // Items of files count as bytes.
         let isImported = device == .importer
         let daily = isImported ? Int.max : quota.available(to: key.user, now)
-        let outcome = session.receive(batch, from: device, daily: daily, now: now)
-        if !isImported { quota.spend(session.pendingItems - pending, of: key.user, in: key.session.shard, now) }
-        if session.hasNewSkew {
-            session.hasNewSkew = false
-            unsaved.insert(session.state.key)
-            awaitingHeard.insert(session.state.key)
+        let room = session.room
+        let new = batch.first + batch.items.count - session.streams[index].expected
+        let outcome =
+            session.streams[index].receive(batch, room: min(room, daily, session.hourly.available(now)))
+            ?? .limited(new > room ? .session : new > daily ? .day : .hour)
+        switch outcome {
+        case .taken, .corrected:
+            session.pendingItems += new
+            session.hourly.spend(new)
+            if !isImported { quota.spend(new, of: key.user, in: key.session.shard, now) }
+            if session.streams[index].noteAccepted(batch, now) {
+                session.record.clockSkew[device] = session.streams[index].skew.seconds
+                schedule.add(.record, to: session)
+                schedule.add(.heard, to: session)
+            }
+        case .repeated: session.streams[index].acknowledge()
+        case .gap: session.streams[index].answerGap(now)
+        case .limited(let limit): session.streams[index].refuse(retryAfter: session.retryAfter(new, limit, now), now)
+        case .reused, .full, .dropped: break
         }
         return outcome
     }
 
-    /// Adds a session to the next commit.
-    private mutating func touch(_ session: OwnedSession<Work>) {
-        guard !session.isTouched else { return }
-        session.isTouched = true
-        touched.append(session)
-    }
-
     /// The number of items in the next commit.
-    var pendingItems: Int { touched.reduce(0) { $0 + $1.pendingItems } }
+    mutating func countPending() -> Int { schedule.sessions(with: .commit).reduce(0) { $0 + $1.pendingItems } }
 
     /// The changes that store the pending items and move due ones from the journal into chunks. The record marks a summary that
     /// lacks these items.
     ///
     /// - Parameter limit: the maximum number of due streams.
     mutating func stage(due limit: Int, now: Moment) -> [StreamChange] {
-        for (session, index) in journal.due(now, limit: limit, belongs: { $0.session.belongs($0.index, to: $1) }) {
+        for (session, index) in journal.due(
+            now, limit: limit, belongs: { $0.session.streams[$0.index].journaled?.commit == $1 })
+        {
             session.streams[index].isDue = true
-            touch(session)
+            schedule.add(.commit, to: session)
         }
         let isFull = journal.isFull(now)
         var changes: [StreamChange] = []
-        for session in touched {
+        for session in schedule.sessions(with: .commit) {
             // Late items of an ended session may be the last, and it is to leave memory.
             let staged = session.stage(saves: isFull || !session.isUnfinished)
             if session.pendingItems > 0, session.isEnded, !session.record.needsSummary {
                 session.record.needsSummary = true
-                unsaved.insert(session.state.key)
+                schedule.add(.record, to: session)
             }
             noteSize(session)
             changes += staged
@@ -116,8 +106,8 @@ struct StreamMachine<Work: StreamWork> {
     /// Adds all sessions with items that only the journal has to the next commit, which moves them into chunks.
     mutating func touchUnsaved(in shards: Set<Shard>) {
         for (key, session) in sessions where shards.contains(key.session.shard) && session.hasUnsavedItems {
-            for stream in session.streams { stream.isDue = true }
-            touch(session)
+            for index in session.streams.indices { session.streams[index].isDue = true }
+            schedule.add(.commit, to: session)
         }
     }
 
@@ -125,14 +115,14 @@ struct StreamMachine<Work: StreamWork> {
     ///
     /// - Parameter commit: the last commit, if it appended to the journal.
     mutating func noteJournaled(_ session: OwnedSession<Work>, in commit: Int?) {
-        for (index, stream) in session.streams.enumerated() {
-            let (saved, next) = (stream.stream.saved, stream.stream.next)
-            if let journaled = stream.journaled, journaled.first != saved || saved == next {
+        for index in session.streams.indices {
+            let (saved, next) = (session.streams[index].saved, session.streams[index].next)
+            if let journaled = session.streams[index].journaled, journaled.first != saved || saved == next {
                 journal.release(journaled.commit)
-                stream.journaled = nil
+                session.streams[index].journaled = nil
             }
-            guard let commit, saved < next, stream.journaled == nil else { continue }
-            stream.journaled = (saved, commit)
+            guard let commit, saved < next, session.streams[index].journaled == nil else { continue }
+            session.streams[index].journaled = (saved, commit)
             journal.add((session, index), to: commit)
         }
     }
@@ -141,7 +131,7 @@ struct StreamMachine<Work: StreamWork> {
     mutating func noteSize(_ session: OwnedSession<Work>) {
         guard session.hasManyItems, session.record.isLarge == nil else { return }
         session.record.isLarge = true
-        unsaved.insert(session.state.key)
+        schedule.add(.record, to: session)
     }
 
     /// The pending items and routes are on disk and count from now on.
@@ -150,46 +140,38 @@ struct StreamMachine<Work: StreamWork> {
     mutating func committed(now: Moment, journaled: (sequence: Int64, bytes: Int)?) {
         committedRoutes(now)
         let commit = journaled.map { journal.append(through: $0.sequence, bytes: $0.bytes, now) }
-        for session in touched {
+        for session in schedule.sessions(with: .commit) {
             let hasNewItems = session.pendingItems > 0
             session.committed(now)
             noteJournaled(session, in: commit)
             guard hasNewItems else { continue }
-            let key = session.state.key
             session.receivedAt = now
             session.isSilent = false
-            if session.live?.isExact == false { requestFold(key, now) }
+            if session.live?.isExact == false { requestFold(session, now) }
             session.unheardSince = now
-            if session.owesHeard(now) { awaitingHeard.insert(key) }
-            if let count = session.live?.splitCount, session.news.hasSplit(count) { withSplits.insert(key) }
+            if session.owesHeard(now) { schedule.add(.heard, to: session) }
+            if let count = session.live?.splitCount, session.news.hasSplit(count) { schedule.add(.splits, to: session) }
             news.add(session)
-            if session.isEnded { requestSummary(key, now) }
+            if session.isEnded { requestSummary(session, now) }
         }
-        unsaved = []
+        _ = schedule.take(.record)
     }
 
     /// Drops the pending items and chunks after a failed commit.
     mutating func discardPending(_ now: Moment) {
         discardRoutes()
-        for session in touched {
+        for session in schedule.take(.commit) {
             let key = session.state.key
             quota.spend(-session.dailyItems, of: key.user, in: key.session.shard, now)
             session.discardPending()
-            session.isTouched = false
         }
-        touched = []
     }
 
     /// Removes and returns the due acknowledgements by session, one per stream.
     mutating func takeAcks(now: Moment, _ epochs: [Shard: Epoch]) -> [(key: SessionKey, acks: [MQTTMessage])] {
-        defer { touched = [] }
-        return touched.map { session in
-            session.isTouched = false
+        schedule.take(.commit).map { session in
             let acks = session.takeAcks(now, epochs)
-            if !session.awaitsAck, let due = session.ackDue {
-                session.awaitsAck = true
-                awaitingAck.append((due, session))
-            }
+            if let due = session.ackDue, schedule.add(.ack, to: session) { session.ackAt = due }
             return (session.state.key, acks)
         }
     }
@@ -198,58 +180,52 @@ struct StreamMachine<Work: StreamWork> {
     mutating func takeDeferredAcks(
         now: Moment, _ epochs: [Shard: Epoch]
     ) -> [(key: SessionKey, acks: [MQTTMessage])] {
-        var acks: [(key: SessionKey, acks: [MQTTMessage])] = []
-        while let (due, session) = awaitingAck.first, due <= now {
-            awaitingAck.removeFirst()
-            session.awaitsAck = false
-            let key = session.state.key
-            // Deleted, or lost to another process.
-            guard sessions[key] === session else { continue }
+        schedule.takeAcks(now).map { session in
             session.acknowledgeDeferred()
-            acks.append((key, session.takeAcks(now, epochs)))
+            return (session.state.key, session.takeAcks(now, epochs))
         }
-        return acks
     }
 
     // MARK: States
 
     /// Loads a session from the store without its streams.
-    mutating func load(_ record: StreamRecord<Work.Totals>, now: Moment) {
+    @discardableResult
+    mutating func load(_ record: StreamRecord<Work.Totals>, now: Moment) -> OwnedSession<Work> {
         let key = record.state.key
-        sessions[key] = OwnedSession(stored: record, receivedAt: now, bounds: bounds)
-        if record.state.status == .deleted { return }
-        requestFold(key, now)
-        if record.needsSummary { requestSummary(key, now) }
-    }
-
-    /// Adds the session's record to the next commit.
-    mutating func save(_ key: SessionKey) {
-        unsaved.insert(key)
+        let session = OwnedSession<Work>(stored: record, receivedAt: now, bounds: bounds)
+        sessions[key] = session
+        if record.state.status == .deleted { return session }
+        requestFold(session, now)
+        if record.needsSummary { requestSummary(session, now) }
+        return session
     }
 
     /// Receives a session's state. An older state changes nothing.
     mutating func receiveState(_ state: SessionState, now: Moment) {
         let key = state.key
-        if let session = sessions[key] {
+        let session: OwnedSession<Work>
+        if let known = sessions[key] {
+            session = known
             let known = session.state
             guard state.revision > known.revision else { return }
             let before = session.profiled
             session.record.state = state
             session.news.note(state, after: known, now: now)
-            if session.news.hasLaps { withLaps.insert(key) }
-            if !session.isUnfinished, session.hasUnsavedItems { touch(session) }
+            if session.news.hasLaps { schedule.add(.laps, to: session) }
+            if !session.isUnfinished, session.hasUnsavedItems { schedule.add(.commit, to: session) }
             requestOtherFold(session, before, now)
         } else {
-            sessions[key] = OwnedSession(new: state, receivedAt: now, bounds: bounds)
+            session = OwnedSession(new: state, receivedAt: now, bounds: bounds)
+            sessions[key] = session
         }
-        guard state.status != .deleted else { return purge(key, state, now) }
-        if let session = sessions[key] { news.add(session) }
-        unsaved.insert(key)
-        if let session = sessions[key], !session.isUnfinished, session.unheardSince != nil { awaitingHeard.insert(key) }
-        guard sessions[key]?.isEnded == true else { return }
-        sessions[key]?.record.needsSummary = true
-        if intakes[key] != nil { withRoute.insert(key) }
-        requestSummary(key, now)
+        guard state.status != .deleted else { return purge(session, state, now) }
+        news.add(session)
+        schedule.add(.record, to: session)
+        if !session.isUnfinished, session.unheardSince != nil { schedule.add(.heard, to: session) }
+        guard session.isEnded else { return }
+        session.record.needsSummary = true
+        if session.intake != nil { schedule.add(.route, to: session) }
+        requestSummary(session, now)
     }
 
     /// Receives the profile of a session. An older one changes nothing.
@@ -261,10 +237,10 @@ struct StreamMachine<Work: StreamWork> {
         // The note of an edit is for its owner alone.
         session.record.profile = SessionProfile(revision: profile.revision, profile: profile.profile)
         requestOtherFold(session, before, now)
-        unsaved.insert(key)
+        schedule.add(.record, to: session)
         guard session.isEnded else { return }
         session.record.needsSummary = true
-        requestSummary(key, now)
+        requestSummary(session, now)
     }
 
     // MARK: Time
@@ -276,64 +252,55 @@ struct StreamMachine<Work: StreamWork> {
         guard sweptAt.map({ now.seconds(since: $0) >= StreamTimes.sweep }) ?? true else { return false }
         sweptAt = now
         statusCounts = [:]
-        for (key, session) in sessions {
+        for session in sessions.values {
             statusCounts[session.state.status, default: 0] += 1
             if session.becomesSilent(now) { news.add(session) }
             if let since = session.unheardSince, now.seconds(since: since) >= StreamTimes.silence {
-                awaitingHeard.insert(key)
+                schedule.add(.heard, to: session)
             }
-            if session.isIdle(now), intakes[key]?.isActive(now) != true, !awaitingSummary.contains(key),
-                !unsaved.contains(key), !toPurge.contains(key)
-            {
-                evicted[key.session.shard] = max(
-                    evicted[key.session.shard] ?? 0, session.liveTopic.revision, session.heardTopic.revision)
-                forget(key)
+            if session.isIdle(now) {
+                let shard = session.state.session.shard
+                evicted[shard] = max(evicted[shard] ?? 0, session.liveTopic.revision, session.heardTopic.revision)
+                forget(session)
             }
         }
         return true
     }
 
-    private mutating func forget(_ key: SessionKey) {
-        guard let session = sessions.removeValue(forKey: key) else { return }
-        if session.isTouched { touched.removeAll { $0 === session } }
-        for stream in session.streams {
-            if let journaled = stream.journaled.take() { journal.release(journaled.commit) }
+    /// A session leaves memory, and its tasks with it.
+    private mutating func forget(_ session: OwnedSession<Work>) {
+        sessions[session.state.key] = nil
+        session.tasks = StreamTasks()
+        for index in session.streams.indices {
+            if let journaled = session.streams[index].journaled.take() { journal.release(journaled.commit) }
         }
-        unsaved.remove(key)
-        intakes[key] = nil
-        withRoute.remove(key)
-        awaitingHeard.remove(key)
-        stale.remove(key)
-        withSplits.remove(key)
-        withLaps.remove(key)
-        toPurge.remove(key)
-        awaitingSummary.remove(key)
     }
 
     /// Loads the stream of a device from the store.
-    mutating func load(_ stream: ItemStream<Work.Item>, from device: Device, of key: SessionKey) {
-        sessions[key]?.load(stream, from: device)
+    mutating func load(_ stream: ItemStream<Work.Item>, of key: SessionKey) {
+        sessions[key]?.load(stream)
     }
 
     /// Removes sessions that another process owns now.
     mutating func drop(where isLost: (SessionKey) -> Bool) {
-        for key in sessions.keys.filter(isLost) { forget(key) }
+        for (key, session) in sessions where isLost(key) { forget(session) }
     }
 
     // MARK: Deletion
 
-    /// Drops the pending items and deadlines of a deleted session.
-    private mutating func purge(_ key: SessionKey, _ state: SessionState, _ now: Moment) {
-        let record = StreamRecord<Work.Totals>(deleted: state)
-        forget(key)
-        sessions[key] = OwnedSession(stored: record, receivedAt: now, bounds: bounds)
-        toPurge.insert(key)
+    /// Drops the pending items and tasks of a deleted session.
+    private mutating func purge(_ session: OwnedSession<Work>, _ state: SessionState, _ now: Moment) {
+        forget(session)
+        let deleted = OwnedSession<Work>(
+            stored: StreamRecord(deleted: state), receivedAt: now, bounds: bounds)
+        sessions[state.key] = deleted
+        schedule.add(.purge, to: deleted)
     }
 
     /// The store keeps only the deletion. Returns the messages that clear the session's retained topics.
-    mutating func purged(_ key: SessionKey, now: Moment) -> [MQTTMessage] {
-        toPurge.remove(key)
+    mutating func purged(_ session: OwnedSession<Work>, now: Moment) -> [MQTTMessage] {
+        session.tasks.remove(.purge)
         journal.deleted(now)
-        return Self.cleared(key)
+        return Self.cleared(session.state.key)
     }
 }

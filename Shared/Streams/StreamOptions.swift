@@ -1,5 +1,24 @@
 import ArgumentParser
+import Bus
 package import ServiceKit
+import Timing
+import Workouts
+
+/// The limits of a session.
+package struct StreamBounds: Sendable {
+    /// Items of a session.
+    package var session = StreamLimits.session
+    /// Items that a session accepts in an hour.
+    package var hour = StreamLimits.hour
+    /// Items that an account may store in a day.
+    package var day = StreamLimits.day
+    /// Above this number of items, folds and summaries of a session are jobs.
+    package var manyItems = 10_000
+
+    package init() {}
+
+    var hourly: TokenBucket<Moment> { TokenBucket(burst: Double(hour), perSecond: Double(hour) / 3_600) }
+}
 
 /// The service's own flags.
 package struct StreamOptions: ParsableArguments {

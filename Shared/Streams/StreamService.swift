@@ -18,9 +18,7 @@ package struct StreamService<Work: StreamWork>: Service {
     }
 
     package func run() async throws {
-        let health = StoreHealth()
-        context.readiness.addCheck("store") { health.isWriting }
-        var loop = StreamLoop<Work>(context: context, store: store, health: health, bounds: bounds)
+        var loop = StreamLoop<Work>(context: context, store: store, bounds: bounds)
         let ends = Inbox<StreamJob<Work>.End>()
         try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
             try await loop.handle(event, ends: ends.take())

@@ -60,13 +60,13 @@ struct DiskTests {
         var aggregator = try await Aggregator(folder, clock: clock)
         let requests = (0..<1_000).map { _ in Script().chunkRequest }
         try await aggregator.deliver(requests)
-        #expect(aggregator.loop.requestedChunks.isEmpty)
+        #expect(aggregator.loop.machine.keys(with: .chunks).isEmpty)
     }
 
     @Test mutating func `a session with a corrupt record continues with its stored items`() async throws {
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<300))])
-        let write = aggregator?.loop.write(
+        let write = aggregator?.loop.put(
             script.key.session.shard, StreamStore.sessions, "\(script.key)", Array("nonsense".utf8))
         _ = try await aggregator?.store.commit([try #require(write)])
         aggregator = nil

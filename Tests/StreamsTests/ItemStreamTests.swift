@@ -141,7 +141,10 @@ struct ItemStreamTests {
                 guard Bool.random(using: &random), let last = stored.keys.max() else { continue }
                 // As the service does after a restart.
                 stream = try ItemStream<Sample>(first: stored[0]!, last: stored[last]!, number: last)
-                if !stream.knowsLastTime { stream = ItemStream<Sample>((0...last).map { stored[$0]! }[...]) }
+                if !stream.knowsLastTime {
+                    stream = ItemStream<Sample>()
+                    stream.load((0...last).map { stored[$0]! }[...])
+                }
             }
             let samples = try stored.sorted { $0.key < $1.key }.flatMap { try ItemChunk<Sample>.items($0.value) }
             #expect(samples.map { $0[.distance] } == kept(items), "seed \(random.seed)")

@@ -207,7 +207,7 @@ struct JobTests {
         var aggregator: Aggregator? = try await aggregator()
         try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<300))])
         let key = StreamStore.chunkKey(StreamStore.name(script.key, Device("watch-1")!), 1)
-        let write = aggregator?.loop.write(script.key.session.shard, StreamStore.chunks, key, [0x80])
+        let write = aggregator?.loop.put(script.key.session.shard, StreamStore.chunks, key, [0x80])
         _ = try await aggregator?.store.commit([try #require(write)])
         aggregator = nil
         aggregator = try await self.aggregator()

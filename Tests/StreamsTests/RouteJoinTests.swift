@@ -167,7 +167,7 @@ struct RouteJoinTests {
             Topic.session(world.script.key, .track(0)).message(oldChunk),
         ]
         try await world.deliverDirectly(restored, to: .aggregator)
-        #expect(world.aggregator?.loop.machine.intakes.isEmpty == true)
+        #expect(world.aggregator?.loop.machine.keys(with: .intake) == [])
         try await world.pass(3)
         #expect(try world.report() == report)
         #expect(try await world.tracks() == tracks)
@@ -186,7 +186,7 @@ struct RouteJoinTests {
         world.publish([world.script.change(.deleted, []), chunk])
         try await world.pass(2)
         #expect(try await world.tracks() == [])
-        #expect(world.aggregator?.loop.machine.intakes.isEmpty == true)
+        #expect(world.aggregator?.loop.machine.keys(with: .intake) == [])
         #expect(try world.report() == nil)
         // Also a complete one.
         world = try await self.world()

@@ -75,12 +75,12 @@ struct StreamViewerTests {
         let other = Script(start: JoinWorld.start)
         let flood = (0..<10).map { _ in request(other) }
         try await world.deliverDirectly(flood + [request(world.script)], to: .aggregator)
-        #expect(world.aggregator?.loop.requestedChunks.isEmpty == true)
+        #expect(world.aggregator?.loop.machine.keys(with: .chunks) == [])
         try await world.deliverDirectly([request(world.script, viewer: "berta")], to: .aggregator)
-        #expect(world.aggregator.map { Array($0.loop.requestedChunks) } == [world.script.key])
+        #expect(world.aggregator?.loop.machine.keys(with: .chunks) == [world.script.key])
         world.clock.advance(by: .seconds(1))
         try await world.deliverDirectly([request(world.script)], to: .builder)
-        #expect(world.builder.map { Array($0.loop.requestedChunks) } == [world.script.key])
+        #expect(world.builder?.loop.machine.keys(with: .chunks) == [world.script.key])
     }
 
     @Test func `requests for history, of unknown sessions and invalid ones have no effect`() async throws {
@@ -91,7 +91,7 @@ struct StreamViewerTests {
             request(world.script, #""type":7"#),
         ]
         for role in JoinWorld.Role.allCases { try await world.deliverDirectly(ignored, to: role) }
-        #expect(world.aggregator?.loop.requestedChunks.isEmpty == true)
+        #expect(world.aggregator?.loop.machine.keys(with: .chunks) == [])
         #expect(world.log.count == before)
     }
 }

@@ -34,7 +34,7 @@ struct UnreadableTrackTests {
         let first = try #require(try world.report())
         let loop = try #require(world.aggregator?.loop)
         let write = try #require(
-            loop.write(
+            loop.put(
                 world.script.key.session.shard, StreamStore.tracks, "\(world.script.key)/a/00000000", [1, 2, 3]))
         _ = try await world.aggregator?.store.commit([write])
         world.publish(
@@ -60,7 +60,7 @@ struct UnreadableTrackTests {
         let first = try #require(try world.report())
         #expect(first.route != nil && first.totals.distance != nil)
         let chunk = try #require(try await world.tracks().first)
-        let write = world.aggregator?.loop.write(
+        let write = world.aggregator?.loop.put(
             world.script.key.session.shard, StreamStore.tracks, chunk, [1, 2, 3])
         _ = try await world.aggregator?.store.commit([try #require(write)])
         world.kill(.builder)
@@ -92,8 +92,9 @@ struct UnreadableTrackTests {
         let clock = ManualClock(now: Timestamp(seconds: 1_700_001_000))
         machine.receiveState(script.state, now: clock.moment)
         machine.replaceRoute(
-            StoredRoute(revision: 1, chunks: 1, slot: .first, totals: RouteSummary()), of: script.key,
-            now: clock.moment)
-        #expect(machine.summariesDue(now: clock.moment + StreamTimes.route) == [script.key])
+            StoredRoute(revision: 1, chunks: 1, slot: .first, totals: RouteSummary()),
+            of: try #require(machine.sessions[script.key]), now: clock.moment)
+        let due = machine.summariesDue(now: clock.moment + StreamTimes.route)
+        #expect(due.map(\.state.key) == [script.key])
     }
 }

@@ -1,10 +1,9 @@
 package import Bus
-import Logging
 package import MQTT
 package import Storage
 package import Workouts
 
-/// The one way in which services write: commit, acknowledge, publish.
+/// Commits the actions of a machine, then acknowledges, then publishes.
 ///
 /// A loop adds its machine's actions and flushes after every event. ``flush(_:at:acknowledging:)`` commits the writes of all
 /// pending actions, acknowledges the batch, then sends the messages of these actions. So nothing is published or answered
@@ -13,25 +12,17 @@ package import Workouts
 /// - **Order**: messages go out in the order of their actions. An action that is added again while it is pending counts once,
 ///   at its first place.
 /// - **Failed writes**: after a failed commit, the next one follows at least a second later. ``Urgency`` decides what
-///   happens to an action until then. When commits begin to fail, the outbox logs one line and changes the readiness of
-///   `store`; it does so again when they succeed. ``finish(_:at:)``, at shutdown, ignores the backoff.
+///   happens to an action until then. ``finish(_:at:)``, at shutdown, ignores the backoff.
 /// - **Acknowledgement**: a batch is acknowledged after the commit, even if the commit failed. Clients repeat their
 ///   commands and registrations, and the next connection brings retained topics again. If the pending actions take more
 ///   than ``pendingLimit``, the batch waits for a commit that succeeds, and the client reads no further batch until
 ///   then.
-/// - **Ownership**: actions and messages name their shard. The outbox takes none of a shard that this process does not
-///   own. It drops those of a shard that this process loses, even if the commit itself or the store reports the loss.
-///   The client asks the store again before it writes a message.
-/// - **Rejections** and other messages that depend on nothing in the store go out with the next flush.
+/// - **Ownership**: actions name their shard. The outbox takes none of a shard that this process does not own, and drops
+///   those of a shard that it loses; see ``ShardWriter``.
 package struct Outbox<Machine: OwningMachine> {
-    private let context: ServiceContext
-    private let store: any Store
-    private let health = StoreHealth()
-    private var rejections: Rejections
-    package private(set) var epochs: [Shard: Epoch] = [:]
+    private var writer: ShardWriter
     /// More than one event's actions only after a failed commit.
     package private(set) var actions: [Machine.Action] = []
-    private var messages: [(shard: Shard?, message: MQTTMessage)] = []
     private var unacknowledged: MQTTBatch?
     private var failedAt: Moment?
     /// In bytes, with about 512 for each action.
@@ -39,29 +30,29 @@ package struct Outbox<Machine: OwningMachine> {
 
     /// Adds the check `store` to the context's readiness.
     package init(context: ServiceContext, store: any Store) {
-        self.context = context
-        self.store = store
-        rejections = Rejections(service: context.configuration.name)
-        context.readiness.addCheck("store") { [health] in health.isWriting }
+        writer = ShardWriter(context: context, store: store)
     }
 
     // MARK: Ownership
 
-    package func owns(_ shard: Shard) -> Bool { epochs[shard] != nil }
+    package var epochs: [Shard: Epoch] { writer.epochs }
+
+    package func owns(_ shard: Shard) -> Bool { writer.owns(shard) }
 
     /// Takes over gained shards, and drops those that are lost or to be released.
     package mutating func apply(_ change: OwnershipChange, to machine: inout Machine) {
         switch change {
-        case .gained(let gained): epochs.merge(gained) { $1 }
-        case .releasing(let shards), .lost(let shards): drop(shards, from: &machine)
+        case .gained(let gained): writer.gain(gained)
+        case .releasing(let shards), .lost(let shards):
+            writer.drop(shards)
+            drop(shards, from: &machine)
         }
     }
 
+    /// Drops what depends on shards that the writer has dropped.
     private mutating func drop(_ shards: Set<Shard>, from machine: inout Machine) {
         guard !shards.isEmpty else { return }
-        for shard in shards { epochs[shard] = nil }
         actions.removeAll { $0.shard.map(shards.contains) ?? false }
-        messages.removeAll { $0.shard.map(shards.contains) ?? false }
         machine.drop(shards)
     }
 
@@ -72,19 +63,17 @@ package struct Outbox<Machine: OwningMachine> {
     }
 
     /// Sends a message that depends on nothing in the store.
-    package mutating func send(_ message: MQTTMessage, of shard: Shard) {
-        if owns(shard) { messages.append((shard, message)) }
-    }
+    package mutating func send(_ message: MQTTMessage, of shard: Shard) { writer.send(message, of: shard) }
 
     /// Publishes the refusal of a payload for operators and its user, within the limits of ``Rejections``.
     package mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, at now: Moment) {
-        for report in rejections.reject(message, rejection, at: now) { messages.append((nil, report)) }
+        writer.reject(message, rejection, at: now)
     }
 
     // MARK: Output
 
     /// Whether no failed write is pending.
-    package var isWriting: Bool { health.isWriting }
+    package var isWriting: Bool { writer.isWriting }
 
     /// The last flush before the service stops. It ignores the backoff.
     @discardableResult
@@ -100,8 +89,7 @@ package struct Outbox<Machine: OwningMachine> {
     ) async -> Flushed<Machine.Action> {
         actions = actions.uniqued()
         var flushed = Flushed<Machine.Action>(commit: await commit(&machine, now))
-        // The store may have lost shards that the loop has not handled yet.
-        let lost = store.lost(of: epochs)
+        let lost = writer.dropLost()
         drop(lost, from: &machine)
         flushed.lost.formUnion(lost)
         if flushed.isSaved {
@@ -116,12 +104,12 @@ package struct Outbox<Machine: OwningMachine> {
             unacknowledged?.acknowledge()
             unacknowledged = nil
         }
-        var outgoing = messages.map { OwnedMessage($0.message, of: $0.shard, epochs) }
-        messages = []
         for action in flushed.performed {
-            outgoing += machine.messages(for: action).map { OwnedMessage($0, of: action.shard, epochs) }
+            for message in machine.messages(for: action) {
+                if let shard = action.shard { writer.send(message, of: shard) } else { writer.send(message) }
+            }
         }
-        await context.send(outgoing, of: store)
+        await writer.flush()
         return flushed
     }
 
@@ -131,37 +119,24 @@ package struct Outbox<Machine: OwningMachine> {
         guard !actions.isEmpty else { return skip() }
         if let failedAt, now.seconds(since: failedAt) < 1 { return .failed(isNew: false) }
         let writes = actions.flatMap { action -> [StoreWrite] in
-            guard let shard = action.shard, let epoch = epochs[shard] else { return [] }
-            return machine.writes(for: action).map {
-                StoreWrite(shard: shard, epoch: epoch, collection: $0.collection, change: $0.change)
-            }
+            guard let shard = action.shard, owns(shard) else { return [] }
+            return machine.writes(for: action).compactMap { writer.write(shard, $0.collection, $0.change) }
         }
         guard !writes.isEmpty else { return skip() }
-        let began = ContinuousClock.now
-        do throws(StoreError) {
-            let report = try await store.commit(writes)
+        switch await writer.commit(writes) {
+        case .committed(let report, let took):
             failedAt = nil
-            if health.note(true) { context.logger.notice("commits succeed again") }
-            if !report.lostShards.isEmpty {
-                context.logger.warning("shards lost", metadata: [LogKey.shards: "\(report.lostShards.sorted())"])
-            }
             drop(report.lostShards, from: &machine)
-            return .succeeded(writes: writes.count, took: ContinuousClock.now - began, lost: report.lostShards)
-        } catch {
+            return .succeeded(writes: writes.count, took: took, lost: report.lostShards)
+        case .refused(let isNew):
             failedAt = now
-            let isNew = health.note(false)
-            if isNew { context.logger.error("commit failed, retrying", metadata: [LogKey.error: "\(error)"]) }
             return .failed(isNew: isNew)
         }
     }
 
-    /// After a loss of shards nothing may be pending, and no commit would ever end the outage. So it ends here; the
-    /// next commit shows whether the store works.
     private mutating func skip() -> Flushed<Machine.Action>.Commit {
         failedAt = nil
-        if health.note(true) {
-            context.logger.notice("store usable again; pending writes belonged to shards that moved away")
-        }
+        writer.endOutage()
         return .none
     }
 }

@@ -1,0 +1,107 @@
+import DequeModule
+import ServiceKit
+
+/// What a session waits for.
+enum StreamTask: Int, CaseIterable {
+    /// The next commit has items of it, or moves some from the journal into chunks.
+    case commit
+    /// Stored items await an acknowledgement until ``OwnedSession/ackAt``.
+    case ack
+    /// The next commit has its record.
+    case record
+    /// `heard` is to be published.
+    case heard
+    /// Live metrics are to be computed from all items at ``OwnedSession/foldAt``.
+    case fold
+    /// A summary is to be computed at ``OwnedSession/summaryAt``, or a job computes it.
+    case summary
+    /// A client requested its chunks.
+    case chunks
+    /// There is more distance since the last announcement.
+    case splits
+    /// A lap is to be announced.
+    case laps
+    /// The next commit has a part of its route.
+    case route
+    /// It takes in a route.
+    case intake
+    /// It is deleted, and the store has data of it.
+    case purge
+}
+
+/// A set of tasks.
+struct StreamTasks {
+    private var bits: UInt16 = 0
+
+    var isEmpty: Bool { bits == 0 }
+
+    func contains(_ task: StreamTask) -> Bool { bits & 1 << UInt16(task.rawValue) != 0 }
+
+    /// Returns whether it was missing.
+    @discardableResult
+    mutating func insert(_ task: StreamTask) -> Bool {
+        defer { bits |= 1 << UInt16(task.rawValue) }
+        return !contains(task)
+    }
+
+    mutating func remove(_ task: StreamTask) { bits &= ~(1 << UInt16(task.rawValue)) }
+}
+
+/// Finds the sessions with a task, in the order in which they got it.
+///
+/// Which tasks a session has, it knows itself (``OwnedSession/tasks``). A queue here may still list sessions that have lost
+/// the task, or have left memory and so lost all: it passes over them.
+struct StreamSchedule<Work: StreamWork> {
+    typealias Session = OwnedSession<Work>
+
+    private var queues = [Deque<Session>](repeating: [], count: StreamTask.allCases.count)
+
+    /// Returns whether the session did not have the task.
+    @discardableResult
+    mutating func add(_ task: StreamTask, to session: Session) -> Bool {
+        guard session.tasks.insert(task) else { return false }
+        if session.listed.insert(task) { queues[task.rawValue].append(session) }
+        return true
+    }
+
+    /// The sessions with a task.
+    mutating func sessions(with task: StreamTask) -> [Session] {
+        queues[task.rawValue].removeAll { session in
+            guard !session.tasks.contains(task) else { return false }
+            session.listed.remove(task)
+            return true
+        }
+        return Array(queues[task.rawValue])
+    }
+
+    /// Removes a task from the sessions that have it, and returns them.
+    mutating func take(_ task: StreamTask, where isDue: (Session) -> Bool = { _ in true }) -> [Session] {
+        var taken: [Session] = []
+        queues[task.rawValue].removeAll { session in
+            let isLeft = session.tasks.contains(task) && !isDue(session)
+            guard !isLeft else { return false }
+            session.listed.remove(task)
+            if session.tasks.contains(task) {
+                session.tasks.remove(task)
+                taken.append(session)
+            }
+            return true
+        }
+        return taken
+    }
+
+    /// Removes the task ``StreamTask/ack`` from the sessions where it is due, and returns them. They have it in the order of
+    /// time.
+    mutating func takeAcks(_ now: Moment) -> [Session] {
+        let task = StreamTask.ack
+        var taken: [Session] = []
+        while let session = queues[task.rawValue].first, !session.tasks.contains(task) || session.ackAt <= now {
+            queues[task.rawValue].removeFirst()
+            session.listed.remove(task)
+            guard session.tasks.contains(task) else { continue }
+            session.tasks.remove(task)
+            taken.append(session)
+        }
+        return taken
+    }
+}
