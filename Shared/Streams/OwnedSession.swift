@@ -50,8 +50,8 @@ final class OwnedSession<Work: StreamWork> {
     private(set) lazy var liveTopicName = Topic.session(state.key, Work.kind.live).name
     /// Its place in the machine's ``LiveNews``.
     var turn = LiveNews<Work>.Turn.idle
-    /// The time of the last message, while a due one follows it directly.
-    var restedSince: Moment?
+    /// When the message in turn became due, if it follows the last one directly.
+    var dueAt: Moment?
     /// `heard/samples` or `heard/locations`, the stored items that it reports (`nil` until they are read), and the time of
     /// the last message.
     var heardTopic = RetainedTopic()

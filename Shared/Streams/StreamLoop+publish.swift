@@ -7,7 +7,7 @@ extension StreamLoop {
     /// Publishes the live metrics and the `heard` that are due, after a commit that shows that their shards are not lost. Their
     /// revisions never decrease, even when the clock steps backwards.
     mutating func publishLive(_ now: Moment) async throws {
-        machine.news.advance(to: now)
+        machine.news.advance(to: now, interval: pace.interval)
         let heard = machine.heardDue(now: now)
         var shards = Set(heard.map(\.state.session.shard))
         for session in machine.news.due { shards.insert(session.state.session.shard) }

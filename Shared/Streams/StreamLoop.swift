@@ -24,6 +24,7 @@ package struct StreamLoop<Work: StreamWork> {
     var corrupt: Set<SessionKey> = []
     var retention = Retention()
     var revisions = LiveRevisions()
+    private(set) var pace = LivePace()
     /// The time of the last commit of items.
     var committedAt: Moment?
     /// Jobs to run, and the chunks of those that ended.
@@ -42,6 +43,7 @@ package struct StreamLoop<Work: StreamWork> {
     /// - Parameter ends: the ends of jobs since the last event.
     package mutating func handle(_ event: ServiceEvent, ends: [StreamJob<Work>.End] = []) async throws {
         let now = context.clock.moment
+        defer { pace.handled(from: now, to: context.clock.moment) }
         // Jobs of lost sessions have no effect.
         if case .ownership(.lost(let shards)) = event { drop(shards) }
         for end in ends { await receiveJobEnd(end, now) }

@@ -4,6 +4,24 @@ import MQTT
 import ServiceKit
 import Workouts
 
+/// How often the live values of a session go out: every second while the loop has time. In a busy loop they give way to
+/// acknowledgements, splits and summaries, and go out every two, then every three seconds.
+struct LivePace {
+    /// In seconds.
+    private(set) var interval = StreamTimes.live
+    private var busy: BusyShare?
+
+    /// The loop has handled an event.
+    mutating func handled(from begin: Moment, to end: Moment) {
+        var busy = self.busy ?? BusyShare(from: begin, window: StreamTimes.liveWindow)
+        if let share = busy.handled(from: begin, to: end) {
+            if share > StreamTimes.liveBusy { interval = min(interval + StreamTimes.live, StreamTimes.liveSlowest) }
+            if share < StreamTimes.liveRested { interval = max(interval - StreamTimes.live, StreamTimes.live) }
+        }
+        self.busy = busy
+    }
+}
+
 /// The sessions with live messages to publish. A session is in one of the lists once, so that an item costs no search.
 struct LiveNews<Work: StreamWork> {
     typealias Session = OwnedSession<Work>
@@ -33,15 +51,17 @@ struct LiveNews<Work: StreamWork> {
         }
     }
 
-    /// Moves sessions to ``due`` whose interval is over.
-    mutating func advance(to now: Moment) {
-        while let (since, session) = resting.first, now.seconds(since: since) >= StreamTimes.live {
+    /// Moves sessions to ``due`` whose interval is over, those that waited longest first.
+    ///
+    /// - Parameter interval: in seconds.
+    mutating func advance(to now: Moment, interval: Double) {
+        while let (since, session) = resting.first, now.seconds(since: since) >= interval {
             resting.removeFirst()
             guard case .resting(let hasNews) = session.turn else { continue }
             session.turn = hasNews ? .due : .idle
             guard hasNews else { continue }
             due.append(session)
-            session.restedSince = since
+            session.dueAt = since + interval
         }
     }
 
@@ -56,8 +76,7 @@ struct LiveNews<Work: StreamWork> {
     mutating func published(_ session: Session, _ now: Moment) {
         session.turn = .resting(hasNews: false)
         // A late tick delays no later message, or items that come once a second would wait for up to a second.
-        let due = session.restedSince.map { $0 + StreamTimes.live }
-        session.restedSince = nil
+        let due = session.dueAt.take()
         let since = due.flatMap { now.seconds(since: $0) <= StreamTimes.liveDelay ? $0 : nil } ?? now
         resting.append((since, session))
     }

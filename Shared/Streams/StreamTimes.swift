@@ -5,6 +5,12 @@ import Workouts
 enum StreamTimes {
     /// The minimum interval of a session's live messages, and of its `heard`.
     static let live = 1.0
+    /// The interval rises by a second, up to the slowest, while the loop spends more than this share of a window on events; and
+    /// falls below the lower share.
+    static let liveSlowest = 3.0
+    static let liveBusy = 0.7
+    static let liveRested = 0.5
+    static let liveWindow = 2.0
     /// How late a tick may publish a live message without delaying the next one.
     static let liveDelay = 0.15
     /// The maximum age of a shard's last commit when its live messages are published: a commit shows whether it is lost.
