@@ -124,10 +124,15 @@ struct PrivacyPropertyTests {
     @Test func `no message to a runner holds what another does not share with them`() async throws {
         var random = SeededRandom()
         let seed = random.seed
+        var seen = (partners: 0, positions: 0, left: 0)
         for _ in 0..<5 {
             var world = try await World()
             for _ in 0..<150 { try await world.step(&random) }
-            #expect(world.partners > 0 && world.positions > 0 && !world.left.isEmpty, "seed \(seed)")
+            seen = (
+                seen.partners + world.partners, seen.positions + world.positions, seen.left + world.left.count
+            )
         }
+        // In one of them all may leave or be blocked before anyone has a position.
+        #expect(seen.partners > 0 && seen.positions > 0 && seen.left > 0, "seed \(seed)")
     }
 }
