@@ -30,8 +30,8 @@ struct SessionEngineLoop {
     var purgedAt: Moment?
     var sweptAt: Moment?
     /// The rates of requests for history by user, and of viewers.
-    private var requests: [User: TokenBucket<Moment>] = [:]
-    private var viewerRequests: [User: TokenBucket<Moment>] = [:]
+    private var requests = RateTable<User, Moment>(burst: UserLimit.requestBurst, perSecond: UserLimit.requestRate)
+    private var viewerRequests = RateTable<User, Moment>(burst: UserLimit.viewerBurst, perSecond: UserLimit.viewerRate)
 
     /// - Parameter asksCoach: whether an external coach decides swaps and changes of difficulty.
     init(context: ServiceContext, store: any Store, asksCoach: Bool = false) {
@@ -41,11 +41,6 @@ struct SessionEngineLoop {
         outbox = Outbox(context: context, store: store)
         metrics = SessionEngineMetrics(context.metrics)
     }
-
-    private static let requestLimit = TokenBucket<Moment>(
-        burst: UserLimit.requestBurst, perSecond: UserLimit.requestRate)
-    private static let viewerLimit = TokenBucket<Moment>(
-        burst: UserLimit.viewerBurst, perSecond: UserLimit.viewerRate)
 
     mutating func handle(_ event: ServiceEvent) async throws {
         let now = context.clock.moment
@@ -221,7 +216,7 @@ struct SessionEngineLoop {
     ) {
         switch request {
         case .success(let request):
-            if request.action.isOfHistory, !requests[user, default: Self.requestLimit].take(now) {
+            if request.action.isOfHistory, !requests.take(user, now) {
                 context.limits.reached(UserLimit.requests.name, by: user, at: now)
                 return outbox.add([machine.refuse(request, user, UserLimit.requests.refusal(after: 5), now)])
             }
@@ -238,7 +233,7 @@ struct SessionEngineLoop {
     private mutating func signOut(_ message: MQTTMessage, _ user: User, _ now: Moment) {
         do throws(PayloadError) {
             let request = try JSONCoding.decode(SignOut.self, from: message.payload)
-            guard requests[user, default: Self.requestLimit].take(now) else {
+            guard requests.take(user, now) else {
                 context.limits.reached(UserLimit.requests.name, by: user, at: now)
                 let refusal = UserLimit.requests.refusal(after: 5)
                 let reply = Reply(id: request.id, revision: nil, now: now.wallClock, error: refusal)
@@ -263,7 +258,7 @@ struct SessionEngineLoop {
     ) {
         switch request {
         case .success(let request):
-            guard viewerRequests[viewer, default: Self.viewerLimit].take(now) else {
+            guard viewerRequests.take(viewer, now) else {
                 context.limits.reached(UserLimit.viewerRequests.name, by: viewer, at: now)
                 let refusal = UserLimit.viewerRequests.refusal(after: 5)
                 let reply = Reply(id: request.id, revision: nil, now: now.wallClock, error: refusal)

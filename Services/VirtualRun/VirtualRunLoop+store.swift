@@ -3,6 +3,7 @@ import Logging
 import MQTT
 import ServiceKit
 import Storage
+import Timing
 import Workouts
 
 /// What the loop reads of the store: all that is not at rest when it gains shards, runs at rest when a message is about
@@ -130,7 +131,7 @@ extension VirtualRunLoop {
             guard case .user(let user, .virtualRunRequest) = message.topic,
                 case .success(let request)? = message.request, outbox.owns(request.shard(of: user)),
                 !machine.isAnswered(request, of: user), ids[user, default: []].insert(request.id).inserted,
-                ids[user, default: []].count <= machine.requestsLeft(user, now)
+                ids[user, default: []].count <= machine.rates.available(user, now)
             else { return nil }
             return (user, request)
         }

@@ -26,9 +26,7 @@ extension StreamLoop {
     mutating func receiveViewerRequest(
         _ message: MQTTMessage, of user: User, from viewer: User, _ now: Moment
     ) async throws {
-        if viewerRates[viewer] == nil, viewerRates.count >= StreamTimes.viewerLimit { viewerRates = [:] }
-        let full = TokenBucket<Moment>(burst: StreamTimes.viewerBurst, perSecond: StreamTimes.viewerRate)
-        guard viewerRates[viewer, default: full].take(now) else {
+        guard viewerRates.take(viewer, now) else {
             return context.limits.reached("viewer_requests", by: viewer, at: now)
         }
         // The engine handles requests for history and rejects invalid ones.

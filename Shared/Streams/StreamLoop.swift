@@ -17,7 +17,7 @@ package struct StreamLoop<Work: StreamWork> {
     var pendingBuffer = PendingBuffer<SessionKey>(
         byteLimit: StreamTimes.pendingBytes, userLimit: StreamTimes.pendingBytesOfUser, timeout: StreamTimes.pending)
     /// The rates of viewers' requests.
-    var viewerRates: [User: TokenBucket<Moment>] = [:]
+    var viewerRates = RateTable<User, Moment>(burst: StreamTimes.viewerBurst, perSecond: StreamTimes.viewerRate)
     /// Sessions without a stored record.
     var unknown: Set<SessionKey> = []
     /// Sessions with an unreadable record.
@@ -32,6 +32,7 @@ package struct StreamLoop<Work: StreamWork> {
     var chunkSendings: [ChunkSending<Work>] = []
     private var topics: [String: Topic] = [:]
 
+    /// Adds the check `store` to the context's readiness.
     package init(context: ServiceContext, store: any Store, bounds: StreamBounds = StreamBounds()) {
         machine = StreamMachine(bounds)
         self.context = context
@@ -272,7 +273,7 @@ package struct StreamLoop<Work: StreamWork> {
 
     // MARK: Sending
 
-    /// Sends messages about a session after the next commit, if this process then owns the session's shard.
+    /// Sends messages about a session at the end of the event, if this process owns its shard until then.
     mutating func send(_ messages: [MQTTMessage], of key: SessionKey) {
         for message in messages { writer.send(message, of: key.session.shard) }
     }

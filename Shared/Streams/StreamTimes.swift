@@ -44,8 +44,6 @@ enum StreamTimes {
     /// Requests of a viewer: how many at once, and how many a second.
     static let viewerBurst = 10.0
     static let viewerRate = 1.0
-    /// The maximum number of viewers whose rates are known.
-    static let viewerLimit = 10_000
     /// The minimum interval of answers to gaps of a stream.
     static let gap = 0.1
     /// The idle time after which an ended session leaves memory.

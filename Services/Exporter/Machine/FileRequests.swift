@@ -71,7 +71,7 @@ struct FileRequests {
     private var revisions: [SessionKey: Int64] = [:]
     private var collecting: Set<SessionKey> = []
     private var kept: [SessionKey: Kept] = [:]
-    private var rates: [User: TokenBucket<Moment>] = [:]
+    private var rates = RateTable<User, Moment>(burst: Self.burst, perSecond: Self.rate)
 
     /// Whether a client waits for a file of the workout.
     func wants(_ key: SessionKey) -> Bool { revisions[key] != nil }
@@ -82,10 +82,9 @@ struct FileRequests {
     /// - Throws: if the account asks too often.
     mutating func ask(_ name: Name, _ reader: Reader, revision: Int64, _ now: Moment) throws(Refusal) {
         let user = name.key.user
-        let full = TokenBucket<Moment>(burst: Self.burst, perSecond: Self.rate)
         let others = waiting[user, default: []]
         let isRepeated = others.contains { $0.name == name && $0.reader == reader }
-        guard rates[user, default: full].take(now), isRepeated || others.count < Self.waitingLimit else {
+        guard rates.take(user, now), isRepeated || others.count < Self.waitingLimit else {
             throw .tooManyFiles
         }
         revisions[name.key] = revision
@@ -196,7 +195,6 @@ struct FileRequests {
             size -= oldest.value.size
             kept[oldest.key] = nil
         }
-        for (user, var rate) in rates where Double(rate.available(now)) >= Self.burst { rates[user] = nil }
     }
 }
 

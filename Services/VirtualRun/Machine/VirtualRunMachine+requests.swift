@@ -5,8 +5,6 @@ import Workouts
 
 /// Requests: replies to repeats, rates, and what a run's rules need of other runs and of people.
 extension VirtualRunMachine {
-    private static let rate = TokenBucket<Moment>(burst: RunLimit.requestBurst, perSecond: RunLimit.requestRate)
-
     /// Performs a request of a user.
     mutating func answerRequest(
         _ request: VirtualRunRequest, of user: User, now: Moment, using random: inout some RandomNumberGenerator
@@ -17,7 +15,7 @@ extension VirtualRunMachine {
         }
         // The reply comes with the ghosts' curves.
         if let run = request.run, let creation = creations[run], creation.request.id == request.id { return [] }
-        guard rates[user, default: Self.rate].take(now) else {
+        guard rates.take(user, now) else {
             return [.limited(user), refuse(request, user, .tooManyRunRequests, now)]
         }
         do throws(Refusal) {
@@ -31,12 +29,6 @@ extension VirtualRunMachine {
     func isAnswered(_ request: VirtualRunRequest, of user: User) -> Bool {
         replies[user]?.contains { $0.reply.id == request.id } ?? false
             || request.run.flatMap { creations[$0] }?.request.id == request.id
-    }
-
-    /// How many requests a user's rate allows now.
-    func requestsLeft(_ user: User, _ now: Moment) -> Int {
-        var rate = rates[user] ?? Self.rate
-        return rate.available(now)
     }
 
     private mutating func perform(

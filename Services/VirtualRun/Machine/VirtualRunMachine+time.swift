@@ -63,7 +63,6 @@ extension VirtualRunMachine {
                 actions.append(.saveCurves(id))
             }
         }
-        for user in rates.keys where rates[user]?.available(now) == Int(RunLimit.requestBurst) { rates[user] = nil }
         return actions
     }
 

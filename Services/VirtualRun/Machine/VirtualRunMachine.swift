@@ -54,7 +54,10 @@ struct VirtualRunMachine {
     var profiles: [User: RunnerProfile] = [:]
     /// The replies to each user, the oldest first.
     var replies: [User: [StoredReply]] = [:]
-    var rates: [User: TokenBucket<Moment>] = [:]
+    var rates = Self.fullRates
+    private static var fullRates: RateTable<User, Moment> {
+        RateTable(burst: RunLimit.requestBurst, perSecond: RunLimit.requestRate)
+    }
     /// Runs that wait for the curves of their ghosts.
     var creations: [RunID: RunCreation] = [:]
     var collector = ChunkCollector(timing: .virtualRun)
@@ -235,7 +238,7 @@ struct VirtualRunMachine {
     /// Removes what messages say that no longer arrive.
     mutating func standBy() {
         (announcedAt, aggregators, elsewhere, lent) = ([:], OnlineProcesses(), [:], [:])
-        (profiles, rates, collecting, collector) = ([:], [:], [:], ChunkCollector(timing: .virtualRun))
+        (profiles, rates, collecting, collector) = ([:], Self.fullRates, [:], ChunkCollector(timing: .virtualRun))
         (touched, viewing, accounts) = ([], [], [])
     }
 

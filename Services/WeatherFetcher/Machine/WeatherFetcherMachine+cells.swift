@@ -26,8 +26,7 @@ extension WeatherFetcherMachine {
     /// Whether a user's session may be in a cell. A cell that no other session is in costs a request of all users' budget.
     mutating func admits(_ cell: WeatherCell, of user: User, _ now: Moment) -> Bool {
         guard cells[cell] == nil else { return true }
-        let all = Double(Self.newCells)
-        return newCells[user, default: TokenBucket(burst: all, perSecond: all / 3_600)].take(now)
+        return newCells.take(user, now)
     }
 
     mutating func leave(_ key: SessionKey) {

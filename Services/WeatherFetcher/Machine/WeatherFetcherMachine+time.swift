@@ -17,7 +17,6 @@ extension WeatherFetcherMachine {
             actions += advance(key, to: now)
             if let due = entries[key]?.due { deadlines.schedule(key, at: due) }
         }
-        for user in newCells.keys where newCells[user]?.available(now) == Self.newCells { newCells[user] = nil }
         for place in emptyCells {
             guard let cell = cells[place], cell.sessions.isEmpty else {
                 emptyCells.remove(place)

@@ -14,7 +14,7 @@ struct WeatherFetcherMachine {
     /// The wait after failures, of a cell and of the provider.
     static let backoff = Backoff(minimum: 5, maximum: 300)
     /// How many new cells a user may bring at once and in an hour. A train crosses one a minute, a session only its first.
-    static let newCells = 20
+    private static let newCells = 20.0
     /// How long a position waits for the session's state, in seconds, and how many wait at most.
     static let stateTimeout = 60.0
     static let positionLimit = 20_000
@@ -86,8 +86,8 @@ struct WeatherFetcherMachine {
     /// The last positions of sessions without a place, and when they arrived: `heard` may precede the state, and comes every
     /// few minutes only.
     var positions: [SessionKey: (cell: WeatherCell, at: Moment)] = [:]
-    /// The new cells that each user may bring now; absent with all of them left.
-    var newCells: [User: TokenBucket<Moment>] = [:]
+    /// The new cells that each user may bring now.
+    var newCells = RateTable<User, Moment>(burst: Self.newCells, perSecond: Self.newCells / 3_600)
     var breaker = CircuitBreaker()
     /// The provider's request limit, if it has one.
     var budget: TokenBucket<Moment>?

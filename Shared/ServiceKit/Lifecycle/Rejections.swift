@@ -18,7 +18,7 @@ package struct Rejections: Sendable {
     package private(set) var count = 0
     private let service: String
     private var limit = TokenBucket<Moment>(burst: 100, perSecond: 10)
-    private var users = UserBuckets()
+    private var users = RateTable<User, Moment>(burst: 20, perSecond: 1, limit: 5_000)
 
     /// - Parameter service: the executable's name.
     package init(service: String) {
@@ -41,23 +41,5 @@ package struct Rejections: Sendable {
             messages.append(Topic.user(user, .rejected).message(JSONCoding.encode(rejection)))
         }
         return messages
-    }
-}
-
-/// The rate limits of users who were sent a message lately.
-private struct UserBuckets {
-    /// A user above this number receives nothing until others have their whole burst again.
-    private static let limit = 5_000
-
-    private var buckets: [User: TokenBucket<Moment>] = [:]
-    private var sweptAt: Moment?
-
-    mutating func take(_ user: User, _ now: Moment) -> Bool {
-        if buckets[user] == nil, buckets.count >= Self.limit, sweptAt.map({ now.seconds(since: $0) >= 1 }) ?? true {
-            sweptAt = now
-            for (user, var bucket) in buckets where bucket.available(now) >= Int(bucket.burst) { buckets[user] = nil }
-        }
-        guard buckets[user] != nil || buckets.count < Self.limit else { return false }
-        return buckets[user, default: TokenBucket(burst: 20, perSecond: 1)].take(now)
     }
 }
