@@ -41,15 +41,17 @@ enum ItemLimit {
 /// A device's stream of one kind in a session: it accepts each number once and in order, and decides when to acknowledge.
 ///
 /// Accepted items are pending until their commit. A failed commit drops them, and the device sends them again.
-struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
+///
+/// An object, like its session, so that no message copies it.
+final class ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     let device: Device
     /// The stream's name in the store.
     let name: String
     let ackTopic: String
     /// The next expected number; all items below are on disk.
-    private(set) var next = 0
+    private(set) var next: Int
     /// All items below are in chunks on disk; the journal has the others. These belong to the last chunk.
-    private(set) var saved = 0
+    private(set) var saved: Int
     /// Items accepted since the last commit.
     private(set) var pending: [Item] = []
     /// The number of the next item to accept.
@@ -58,21 +60,29 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     var journaled: (first: Int, commit: Int)?
     /// Whether the next commit moves it from the journal into its chunk.
     var isDue = false
-    var skew = ClockSkew()
-    private var acks = AckSchedule()
+    private(set) var skew: ClockSkew
+    private var acks: AckSchedule
     /// The time of item 0.
     private var firstTime: Timestamp?
     /// The time of the last item on disk that has one.
     private var lastTime: Timestamp?
     /// The last chunk, and the one after the next commit.
-    private var chunk = ItemChunk<Item>()
+    private var chunk: ItemChunk<Item>
     private var staged = ItemChunk<Item>()
     private var stagedSaved = 0
     /// The time of the last answer to a gap.
     private var answeredGapAt: Moment?
 
-    /// A stream without items.
-    init(of key: SessionKey, _ kind: StreamName.Kind, from device: Device) {
+    /// - Parameter skew: the seconds by which the device's clock is known to be ahead.
+    init(
+        _ stored: StoredStream<Item> = StoredStream(), of key: SessionKey, _ kind: StreamName.Kind, from device: Device,
+        skew: Double? = nil
+    ) {
+        (next, saved, firstTime, lastTime, chunk) = (
+            stored.next, stored.next, stored.firstTime, stored.lastTime, stored.chunk
+        )
+        acks = AckSchedule(acknowledged: stored.next)
+        self.skew = ClockSkew(skew)
         self.device = device
         name = StreamStore.name(key, device)
         ackTopic = Topic.session(key, kind.ack(device)).name
@@ -81,7 +91,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     /// Receives a batch. Returns `nil` if it has more new items than the session has room for.
     @specialized(where Item == Sample)
     @specialized(where Item == Location)
-    mutating func receive(_ batch: ItemBatch<Item>, room: Int = StreamLimits.session) -> StreamOutcome? {
+    func receive(_ batch: ItemBatch<Item>, room: Int = StreamLimits.session) -> StreamOutcome? {
         if batch.first == 0, expected > 0, let firstTime, batch.items[0].time != firstTime { return .reused }
         guard batch.first <= expected else { return .gap }
         let new = batch.items.dropFirst(expected - batch.first)
@@ -97,7 +107,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     /// none before it.
     ///
     /// It depends on the items and their order alone, so that every arrival stores the same.
-    private mutating func dropImpossibleDistances(from start: Int) -> PayloadError? {
+    private func dropImpossibleDistances(from start: Int) -> PayloadError? {
         guard let field = Item.Field.distance else { return nil }
         var first: PayloadError?
         for index in start..<pending.count {
@@ -119,7 +129,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     }
 
     /// Whether to answer a gap or too many items now; answers have a rate limit.
-    private mutating func answersGap(_ now: Moment) -> Bool {
+    private func answersGap(_ now: Moment) -> Bool {
         guard answeredGapAt.map({ now.seconds(since: $0) >= StreamTimes.gap }) ?? true else {
             return false
         }
@@ -132,7 +142,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     /// - Parameter saves: whether it writes the last chunk instead, with the items that only the journal has.
     @specialized(where Item == Sample)
     @specialized(where Item == Location)
-    mutating func stage(saves: Bool = false) -> StagedItems {
+    func stage(saves: Bool = false) -> StagedItems {
         var items = StagedItems()
         staged = chunk.copy(items: pending.count)
         stagedSaved = saved
@@ -158,7 +168,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     /// The staged items are on disk.
     @specialized(where Item == Sample)
     @specialized(where Item == Location)
-    mutating func committed() {
+    func committed() {
         chunk = staged
         saved = stagedSaved
         lastTime = pending.last { $0.time != nil }?.time ?? lastTime
@@ -168,7 +178,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     }
 
     /// Drops the pending items. The stream expects them again.
-    mutating func discardPending() {
+    func discardPending() {
         if next == 0 { firstTime = nil }
         pending = []
         staged = ItemChunk<Item>()
@@ -180,16 +190,18 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
 
     /// Notes an accepted batch. Its acknowledgement may wait for more, unless the device asks for it. Returns whether
     /// the skew of the device's clock changed.
-    mutating func noteAccepted(_ batch: ItemBatch<Item>, _ now: Moment) -> Bool {
+    @specialized(where Item == Sample)
+    @specialized(where Item == Location)
+    func noteAccepted(_ batch: ItemBatch<Item>, _ now: Moment) -> Bool {
         acks.noteAccepted(asks: batch.asksAck, expected: expected, now)
         return batch.newest.map { skew.receive($0, now) } ?? false
     }
 
     /// The next commit is followed by an acknowledgement.
-    mutating func acknowledge() { acks.isOwed = true }
+    func acknowledge() { acks.isOwed = true }
 
     /// Answers a gap, unless it answered one just now.
-    mutating func answerGap(_ now: Moment) {
+    func answerGap(_ now: Moment) {
         guard answersGap(now) else { return }
         (acks.isOwed, acks.answersGap) = (true, true)
     }
@@ -197,7 +209,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     /// Reports too many items, unless it answered just now.
     ///
     /// - Parameter retryAfter: the seconds after which the device may continue; `nil` if never.
-    mutating func refuse(retryAfter: Int?, _ now: Moment) {
+    func refuse(retryAfter: Int?, _ now: Moment) {
         guard answersGap(now) else { return }
         (acks.isOwed, acks.isLimited, acks.retryAfter) = (true, true, retryAfter)
     }
@@ -206,7 +218,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     var unacknowledgedSince: Moment? { acks.since }
 
     /// Removes and returns the due acknowledgement, and how often it is sent.
-    mutating func takeAck() -> (ack: Ack, copies: Int)? { acks.take(next: next) }
+    func takeAck() -> (ack: Ack, copies: Int)? { acks.take(next: next) }
 }
 
 /// The part of a stream that a commit writes.
@@ -223,37 +235,50 @@ extension ItemStream {
         saved < next ? (saved / ItemChunk<Item>.capacity, chunk.bytes) : nil
     }
 
-    /// Continues the stream from all its readable chunks.
-    mutating func load(_ chunks: ArraySlice<[UInt8]>) {
+    /// Continues from the store, which can read fewer items than the stream has.
+    func restart(from stored: StoredStream<Item>) {
+        (next, saved, firstTime, lastTime, chunk) = (
+            stored.next, stored.next, stored.firstTime, stored.lastTime, stored.chunk
+        )
+        (pending, staged, stagedSaved, answeredGapAt) = ([], ItemChunk(), 0, nil)
+    }
+}
+
+/// A stream as the store has it.
+struct StoredStream<Item: StreamItem>: Sendable {
+    /// The number of its items.
+    private(set) var next = 0
+    /// The time of item 0.
+    fileprivate private(set) var firstTime: Timestamp?
+    /// The time of the last item that has one.
+    fileprivate private(set) var lastTime: Timestamp?
+    /// Its last chunk, if that has room.
+    fileprivate private(set) var chunk = ItemChunk<Item>()
+
+    init() {}
+
+    /// The stream of all its readable chunks.
+    init(_ chunks: ArraySlice<[UInt8]>) {
         let lastTime = chunks.reversed().lazy.compactMap { (try? ItemChunk<Item>(stored: $0))?.lastTime }.first
-        guard let first = chunks.first, let last = chunks.last else { return }
-        try? load(first: first, last: last, number: chunks.count - 1, lastTime: lastTime)
+        guard let first = chunks.first, let last = chunks.last,
+            let stream = try? StoredStream(first: first, last: last, number: chunks.count - 1, lastTime: lastTime)
+        else { return }
+        self = stream
     }
 
-    /// Continues the stream from the store.
-    ///
     /// - Parameters:
     ///   - first: its first chunk.
     ///   - last: its last chunk, which has this number. If no item of it has a time, the chunks before it must be read.
     ///   - lastTime: the time of the last item with one, if known.
-    mutating func load(first: [UInt8], last: [UInt8], number: Int, lastTime: Timestamp? = nil) throws(CorruptChunk) {
+    init(first: [UInt8], last: [UInt8], number: Int, lastTime: Timestamp? = nil) throws(CorruptChunk) {
         let tail = try ItemChunk<Item>(stored: last)
-        firstTime = try ItemChunk<Item>.items(first).first?.time
         next = number * ItemChunk<Item>.capacity + tail.count
-        saved = next
+        firstTime = try ItemChunk<Item>.items(first).first?.time
         self.lastTime = tail.lastTime ?? lastTime
         chunk = tail.isFull ? ItemChunk<Item>() : tail
-        acks.load(next: next)
     }
 
-    /// Continues from the store, which can read fewer items than the stream has.
-    mutating func restart(from stored: ItemStream) {
-        var stored = stored
-        (stored.journaled, stored.isDue, stored.skew, stored.acks) = (journaled, isDue, skew, acks)
-        self = stored
-    }
-
-    /// Whether ``load(first:last:number:lastTime:)`` found the time of the last item.
+    /// Whether ``init(first:last:number:lastTime:)`` found the time of the last item.
     var knowsLastTime: Bool { lastTime != nil }
 }
 
@@ -269,11 +294,13 @@ private struct AckSchedule {
     /// Whether this process has acknowledged anything.
     private var hasAcknowledged = false
     /// The number in the last acknowledgement, the batches accepted since, and when the first of them came.
-    private var acknowledged = 0
+    private var acknowledged: Int
     private var batches = 0
     private(set) var since: Moment?
 
-    mutating func load(next: Int) { acknowledged = next }
+    init(acknowledged: Int) {
+        self.acknowledged = acknowledged
+    }
 
     mutating func noteAccepted(asks: Bool, expected: Int, _ now: Moment) {
         batches += 1

@@ -185,7 +185,7 @@ final class OwnedSession<Work: StreamWork> {
 
 /// Its streams: items on disk, items of the next commit, and acknowledgements.
 extension OwnedSession {
-    func index(of device: Device) -> Int? { devices.firstIndex(of: device) }
+    func stream(of device: Device) -> ItemStream<Work.Item>? { devices.firstIndex(of: device).map { streams[$0] } }
 
     /// The number of items that it still accepts.
     var room: Int {
@@ -203,33 +203,34 @@ extension OwnedSession {
         }
     }
 
-    /// Adds a device's stream, empty or from the store, and returns its place; `nil` if the session has too many devices.
-    func add(_ stream: ItemStream<Work.Item>) -> Int? {
+    /// Adds a device's stream, empty or from the store; `nil` if the session has too many devices.
+    func add(
+        _ stored: StoredStream<Work.Item> = StoredStream(), from device: Device
+    ) -> ItemStream<Work.Item>? {
         guard streams.count < SessionAction.streamLimit else { return nil }
-        var stream = stream
-        stream.skew = ClockSkew(record.clockSkew[stream.device])
-        devices.append(stream.device)
-        streams.append(stream)
-        count += stream.next
-        return streams.count - 1
+        let added = ItemStream(stored, of: state.key, Work.kind, from: device, skew: record.clockSkew[device])
+        devices.append(device)
+        streams.append(added)
+        count += stored.next
+        return added
     }
 
     /// Loads a stream from the store. A loaded stream stays unless fewer of its items are readable.
-    func load(_ stream: ItemStream<Work.Item>) {
-        guard let index = index(of: stream.device) else {
-            _ = add(stream)
+    func load(_ stored: StoredStream<Work.Item>, from device: Device) {
+        guard let stream = stream(of: device) else {
+            _ = add(stored, from: device)
             return
         }
-        guard streams[index].next > stream.next else { return }
-        count -= streams[index].next - stream.next
-        pendingItems -= streams[index].pending.count
-        streams[index].restart(from: stream)
+        guard stream.next > stored.next else { return }
+        count -= stream.next - stored.next
+        pendingItems -= stream.pending.count
+        stream.restart(from: stored)
     }
 
     /// Loads the streams that are not loaded yet. A loaded stream may have more items than a job has read.
-    func loadMissing(_ streams: [Device: ItemStream<Work.Item>]) {
-        for (device, stream) in streams.sorted(by: { $0.key < $1.key }) where index(of: device) == nil {
-            _ = add(stream)
+    func loadMissing(_ stored: [Device: StoredStream<Work.Item>]) {
+        for (device, stream) in stored.sorted(by: { $0.key < $1.key }) where self.stream(of: device) == nil {
+            _ = add(stream, from: device)
         }
         hasAllStreams = true
     }
@@ -240,17 +241,16 @@ extension OwnedSession {
     func stage(saves: Bool) -> [StreamChange] {
         let shard = state.session.shard
         var changes: [StreamChange] = []
-        for index in streams.indices {
-            if saves { streams[index].isDue = true }
-            guard !streams[index].pending.isEmpty || streams[index].isDue else { continue }
-            let name = streams[index].name
-            let staged = streams[index].stage(saves: streams[index].isDue)
+        for stream in streams {
+            stream.isDue = stream.isDue || saves
+            guard !stream.pending.isEmpty || stream.isDue else { continue }
+            let staged = stream.stage(saves: stream.isDue)
             for (number, bytes) in staged.chunks {
-                let change = StoreWrite.Change.put(key: StreamStore.chunkKey(name, number), value: bytes)
+                let change = StoreWrite.Change.put(key: StreamStore.chunkKey(stream.name, number), value: bytes)
                 changes.append(StreamChange(shard: shard, collection: StreamStore.chunks, change: change))
             }
             guard let entry = staged.entry else { continue }
-            let change = StoreWrite.Change.append(stream: name, first: entry.first, items: entry.bytes)
+            let change = StoreWrite.Change.append(stream: stream.name, first: entry.first, items: entry.bytes)
             changes.append(StreamChange(shard: shard, collection: .journal, change: change))
         }
         return changes
@@ -268,14 +268,14 @@ extension OwnedSession {
 
     /// The pending items are on disk and count from now on.
     func committed(_ now: Moment) {
-        for index in streams.indices where !streams[index].pending.isEmpty || streams[index].isDue {
-            streams[index].isDue = false
-            let (device, first, pending) = (streams[index].device, streams[index].next, streams[index].pending)
-            streams[index].committed()
+        for stream in streams where !stream.pending.isEmpty || stream.isDue {
+            stream.isDue = false
+            let pending = stream.pending
+            defer { stream.committed() }
             guard !pending.isEmpty else { continue }
-            live?.addItems(pending, from: device, segments: record.state.segments, now: now.wallClock)
+            live?.addItems(pending, from: stream.device, segments: record.state.segments, now: now.wallClock)
             heard?.addItems(pending)
-            sinceFold?.append((device, first, pending))
+            sinceFold?.append((stream.device, stream.next, pending))
         }
         count += pendingItems
         pendingItems = 0
@@ -287,13 +287,13 @@ extension OwnedSession {
     /// Drops the pending items and acknowledgements after a failed commit.
     func discardPending() {
         hourly.giveBack(pendingItems)
-        for index in streams.indices { streams[index].discardPending() }
+        for stream in streams { stream.discardPending() }
         pendingItems = 0
     }
 
     /// Makes all acknowledgements due.
     func acknowledgeAll() {
-        for index in streams.indices { streams[index].acknowledge() }
+        for stream in streams { stream.acknowledge() }
     }
 
     /// When the deferred acknowledgements are due; `nil` without any.
@@ -306,18 +306,18 @@ extension OwnedSession {
 
     /// Makes the deferred acknowledgements due.
     func acknowledgeDeferred() {
-        for index in streams.indices where streams[index].unacknowledgedSince != nil { streams[index].acknowledge() }
+        for stream in streams where stream.unacknowledgedSince != nil { stream.acknowledge() }
     }
 
     /// Removes and returns the due acknowledgements of all streams.
     func takeAcks(_ now: Moment, _ epochs: [Shard: Epoch]) -> [MQTTMessage] {
         let epoch = epochs[state.key.session.shard]?.number
         var acks: [MQTTMessage] = []
-        for index in streams.indices {
-            guard let (ack, copies) = streams[index].takeAck() else { continue }
-            let kind = Work.kind.ack(streams[index].device)
+        for stream in streams {
+            guard let (ack, copies) = stream.takeAck() else { continue }
+            let kind = Work.kind.ack(stream.device)
             let message = MQTTMessage(
-                topic: streams[index].ackTopic, payload: ack.payload(now: now.wallClock, epoch: epoch)[...],
+                topic: stream.ackTopic, payload: ack.payload(now: now.wallClock, epoch: epoch)[...],
                 qos: kind.qos, retain: kind.isRetained)
             acks += repeatElement(message, count: copies)
         }

@@ -25,7 +25,7 @@ package struct StreamJob<Work: StreamWork>: Sendable {
         let job: StreamJob
         let outcome: Outcome
         /// The streams of all stored items.
-        var streams: [Device: ItemStream<Work.Item>] = [:]
+        var streams: [Device: StoredStream<Work.Item>] = [:]
         var heard = HeardItems<Work.Item>()
         /// How long the job took.
         package var cost: Duration
@@ -57,7 +57,7 @@ package struct StreamJob<Work: StreamWork>: Sendable {
     }
 
     private func compute(_ records: [StoreRecord], _ input: RouteInput?, _ begun: ContinuousClock.Instant) -> End {
-        let stored = StoredItems<Work>(records, of: key, unsaved: unsaved)
+        let stored = StoredItems<Work>(records, unsaved: unsaved)
         var outcome = End.Outcome.corrupt
         if stored.corrupt.isEmpty {
             switch purpose {
@@ -83,7 +83,7 @@ struct UnsavedChunk: Sendable {
 /// All stored items of a session, decoded at each pass.
 struct StoredItems<Work: StreamWork> {
     private(set) var items: [Device: ItemSource<Work.Item>] = [:]
-    private(set) var streams: [Device: ItemStream<Work.Item>] = [:]
+    private(set) var streams: [Device: StoredStream<Work.Item>] = [:]
     /// Devices whose items are readable only in part.
     private(set) var corrupt: [Device] = []
     private(set) var heard = HeardItems<Work.Item>()
@@ -96,7 +96,7 @@ struct StoredItems<Work: StreamWork> {
     /// Decodes the chunks of a session.
     ///
     /// - Parameter unsaved: the last chunks, as of this read or earlier.
-    init(_ records: [StoreRecord], of key: SessionKey, unsaved: [UnsavedChunk]) {
+    init(_ records: [StoreRecord], unsaved: [UnsavedChunk]) {
         var chunks: [Device: [[UInt8]]] = [:]
         for record in records {
             guard let (device, number) = StreamStore.chunk(record.key) else { continue }
@@ -130,8 +130,7 @@ struct StoredItems<Work: StreamWork> {
             let count = readableCounts[device] ?? 0
             if count < stored.count { corrupt.append(device) }
             let readable = stored[..<count]
-            var stream = ItemStream<Work.Item>(of: key, Work.kind, from: device)
-            stream.load(readable)
+            let stream = StoredStream<Work.Item>(readable)
             streams[device] = stream
             items[device] = ItemSource(count: stream.next) { [decoded = decoded[device]] body in
                 for part in decoded ?? [] {

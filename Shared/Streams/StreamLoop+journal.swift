@@ -75,7 +75,7 @@ extension StreamLoop {
 
     /// Moves the items of shards to release from the journal into chunks. If that fails, the next owner does it.
     mutating func clearJournal(of shards: Set<Shard>, _ now: Moment) async throws {
-        machine.touchUnsaved(in: shards)
+        machine.stageUnsaved(in: shards)
         try await commit(now, trim: .shards(writer.epochs.filter { shards.contains($0.key) }), mayUseReserve: true)
     }
 

@@ -36,7 +36,7 @@ extension StreamLoop {
                 if !Self.isRetained(kind) { referred.insert(key) }
             }
             guard let device = Work.kind.device(of: kind), session?.hasAllStreams != true else { continue }
-            if session?.index(of: device) == nil { streams[key, default: []].insert(device) }
+            if session?.stream(of: device) == nil { streams[key, default: []].insert(device) }
         }
         if !missing.isEmpty { try await loadRecords(missing, announcing: referred, now) }
         if !streams.isEmpty { try await loadHeads(streams) }
@@ -100,10 +100,9 @@ extension StreamLoop {
         for search in searches {
             guard let first = search.first, let last = search.last else { continue }
             do {
-                var stream = ItemStream<Work.Item>(of: search.key, Work.kind, from: search.device)
-                try stream.load(first: first, last: last.bytes, number: last.number)
+                let stream = try StoredStream<Work.Item>(first: first, last: last.bytes, number: last.number)
                 if stream.knowsLastTime {
-                    machine.load(stream, of: search.key)
+                    machine.load(stream, from: search.device, of: search.key)
                     continue
                 }
             } catch {}
@@ -145,7 +144,7 @@ extension StreamLoop {
     mutating func readStreams(_ session: OwnedSession<Work>, _ now: Moment) async throws -> StoredItems<Work> {
         let key = session.state.key
         let records = try await StoredItems<Work>.records(key, store)
-        let stored = StoredItems<Work>(records, of: key, unsaved: session.unsavedChunks)
+        let stored = StoredItems<Work>(records, unsaved: session.unsavedChunks)
         for device in stored.corrupt {
             // The device sends the rest again, which overwrites what is unreadable.
             context.logger.error("corrupt items ignored", metadata: ["stream": "\(key)/\(device)"])

@@ -143,7 +143,7 @@ extension StreamMachine {
     /// - Parameter stored: all items on disk.
     mutating func fold(_ session: OwnedSession<Work>, _ stored: StoredItems<Work>, now: Moment) {
         for device in stored.streams.keys.sorted() {
-            if let stream = stored.streams[device] { session.load(stream) }
+            if let stream = stored.streams[device] { session.load(stream, from: device) }
         }
         noteJournaled(session, in: nil)
         session.hasAllStreams = true

@@ -5,7 +5,7 @@ import ServiceKit
 import Workouts
 
 /// How often the live values of a session go out: every second while the loop has time. In a busy loop they give way to
-/// acknowledgements, splits and summaries, and go out every two, then every three seconds.
+/// acknowledgements and summaries, and go out every two, then every three seconds.
 struct LivePace {
     /// In seconds.
     private(set) var interval = StreamTimes.live

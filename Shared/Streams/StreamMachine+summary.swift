@@ -16,7 +16,7 @@ extension StreamMachine {
     /// The sessions with a due summary.
     mutating func summariesDue(now: Moment, isLarge: Bool = false) -> [OwnedSession<Work>] {
         schedule.sessions(with: .summary).filter {
-            $0.job == nil && $0.isLarge == isLarge && $0.hasProfile && $0.summaryAt <= now
+            $0.job == nil && $0.summaryAt <= now && $0.isLarge == isLarge && $0.hasProfile
         }
     }
 

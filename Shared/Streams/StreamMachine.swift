@@ -27,7 +27,7 @@ struct StreamMachine<Work: StreamWork> {
     /// ahead of the clock.
     private(set) var evicted: [Shard: Int64] = [:]
     /// The streams with items that only the journal has.
-    var journal = JournalLedger<(session: OwnedSession<Work>, index: Int)>()
+    var journal = JournalLedger<(session: OwnedSession<Work>, stream: ItemStream<Work.Item>)>()
     /// The items that accounts stored today.
     var quota: DailyQuota
 
@@ -44,31 +44,29 @@ struct StreamMachine<Work: StreamWork> {
     ) -> StreamOutcome {
         if session.record.state.status == .deleted { return .dropped }
         let key = session.state.key
-        guard let index = session.index(of: device) ?? session.add(ItemStream(of: key, Work.kind, from: device)) else {
-            return .full
-        }
+        guard let stream = session.stream(of: device) ?? session.add(from: device) else { return .full }
         schedule.add(.commit, to: session)
         // Items of files count as bytes.
         let isImported = device == .importer
         let daily = isImported ? Int.max : quota.available(to: key.user, now)
         let room = session.room
-        let new = batch.first + batch.items.count - session.streams[index].expected
+        let new = batch.first + batch.items.count - stream.expected
         let outcome =
-            session.streams[index].receive(batch, room: min(room, daily, session.hourly.available(now)))
+            stream.receive(batch, room: min(room, daily, session.hourly.available(now)))
             ?? .limited(new > room ? .session : new > daily ? .day : .hour)
         switch outcome {
         case .taken, .corrected:
             session.pendingItems += new
             session.hourly.spend(new)
             if !isImported { quota.spend(new, of: key.user, in: key.session.shard, now) }
-            if session.streams[index].noteAccepted(batch, now) {
-                session.record.clockSkew[device] = session.streams[index].skew.seconds
+            if stream.noteAccepted(batch, now) {
+                session.record.clockSkew[device] = stream.skew.seconds
                 schedule.add(.record, to: session)
                 schedule.add(.heard, to: session)
             }
-        case .repeated: session.streams[index].acknowledge()
-        case .gap: session.streams[index].answerGap(now)
-        case .limited(let limit): session.streams[index].refuse(retryAfter: session.retryAfter(new, limit, now), now)
+        case .repeated: stream.acknowledge()
+        case .gap: stream.answerGap(now)
+        case .limited(let limit): stream.refuse(retryAfter: session.retryAfter(new, limit, now), now)
         case .reused, .full, .dropped: break
         }
         return outcome
@@ -82,10 +80,8 @@ struct StreamMachine<Work: StreamWork> {
     ///
     /// - Parameter limit: the maximum number of due streams.
     mutating func stage(due limit: Int, now: Moment) -> [StreamChange] {
-        for (session, index) in journal.due(
-            now, limit: limit, belongs: { $0.session.streams[$0.index].journaled?.commit == $1 })
-        {
-            session.streams[index].isDue = true
+        for (session, stream) in journal.due(now, limit: limit, belongs: { $0.stream.journaled?.commit == $1 }) {
+            stream.isDue = true
             schedule.add(.commit, to: session)
         }
         let isFull = journal.isFull(now)
@@ -104,9 +100,9 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Adds all sessions with items that only the journal has to the next commit, which moves them into chunks.
-    mutating func touchUnsaved(in shards: Set<Shard>) {
+    mutating func stageUnsaved(in shards: Set<Shard>) {
         for (key, session) in sessions where shards.contains(key.session.shard) && session.hasUnsavedItems {
-            for index in session.streams.indices { session.streams[index].isDue = true }
+            for stream in session.streams { stream.isDue = true }
             schedule.add(.commit, to: session)
         }
     }
@@ -115,15 +111,14 @@ struct StreamMachine<Work: StreamWork> {
     ///
     /// - Parameter commit: the last commit, if it appended to the journal.
     mutating func noteJournaled(_ session: OwnedSession<Work>, in commit: Int?) {
-        for index in session.streams.indices {
-            let (saved, next) = (session.streams[index].saved, session.streams[index].next)
-            if let journaled = session.streams[index].journaled, journaled.first != saved || saved == next {
+        for stream in session.streams {
+            if let journaled = stream.journaled, journaled.first != stream.saved || stream.saved == stream.next {
                 journal.release(journaled.commit)
-                session.streams[index].journaled = nil
+                stream.journaled = nil
             }
-            guard let commit, saved < next, session.streams[index].journaled == nil else { continue }
-            session.streams[index].journaled = (saved, commit)
-            journal.add((session, index), to: commit)
+            guard let commit, stream.saved < stream.next, stream.journaled == nil else { continue }
+            stream.journaled = (stream.saved, commit)
+            journal.add((session, stream), to: commit)
         }
     }
 
@@ -271,19 +266,20 @@ struct StreamMachine<Work: StreamWork> {
     private mutating func forget(_ session: OwnedSession<Work>) {
         sessions[session.state.key] = nil
         session.tasks = StreamTasks()
-        for index in session.streams.indices {
-            if let journaled = session.streams[index].journaled.take() { journal.release(journaled.commit) }
+        for stream in session.streams {
+            if let journaled = stream.journaled.take() { journal.release(journaled.commit) }
         }
     }
 
     /// Loads the stream of a device from the store.
-    mutating func load(_ stream: ItemStream<Work.Item>, of key: SessionKey) {
-        sessions[key]?.load(stream)
+    mutating func load(_ stream: StoredStream<Work.Item>, from device: Device, of key: SessionKey) {
+        sessions[key]?.load(stream, from: device)
     }
 
     /// Removes sessions that another process owns now.
     mutating func drop(where isLost: (SessionKey) -> Bool) {
-        for (key, session) in sessions where isLost(key) { forget(session) }
+        for session in sessions.values.filter({ isLost($0.state.key) }) { forget(session) }
+        schedule.prune()
     }
 
     // MARK: Deletion

@@ -47,10 +47,10 @@ struct StreamTasks {
     mutating func remove(_ task: StreamTask) { bits &= ~(1 << UInt16(task.rawValue)) }
 }
 
-/// Finds the sessions with a task, in the order in which they got it.
+/// Finds the sessions with a task, in the order in which they were listed.
 ///
 /// Which tasks a session has, it knows itself (``OwnedSession/tasks``). A queue here may still list sessions that have lost
-/// the task, or have left memory and so lost all: it passes over them.
+/// the task, or have left memory and so lost all. Whoever asks for a task's sessions removes those from its queue.
 struct StreamSchedule<Work: StreamWork> {
     typealias Session = OwnedSession<Work>
 
@@ -72,6 +72,11 @@ struct StreamSchedule<Work: StreamWork> {
             return true
         }
         return Array(queues[task.rawValue])
+    }
+
+    /// Lists no session any more that has left memory.
+    mutating func prune() {
+        for task in StreamTask.allCases { _ = sessions(with: task) }
     }
 
     /// Removes a task from the sessions that have it, and returns them.

@@ -16,14 +16,12 @@ extension StreamMachine {
 }
 
 extension ItemStream<Sample> {
-    /// An empty stream.
-    init() {
-        self.init(of: SessionKey(User("anna")!, SessionID(UUID())), .samples, from: Device("watch-1")!)
+    convenience init(_ stored: StoredStream<Sample> = StoredStream()) {
+        self.init(stored, of: SessionKey(User("anna")!, SessionID(UUID())), .samples, from: Device("watch-1")!)
     }
 
-    /// A stream whose chunks are on disk; see ``load(first:last:number:lastTime:)``.
-    init(first: [UInt8], last: [UInt8], number: Int) throws {
-        self.init()
-        try load(first: first, last: last, number: number)
+    /// A stream whose chunks are on disk.
+    convenience init(first: [UInt8], last: [UInt8], number: Int) throws {
+        self.init(try StoredStream(first: first, last: last, number: number))
     }
 }

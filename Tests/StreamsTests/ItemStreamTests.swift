@@ -14,24 +14,24 @@ struct ItemStreamTests {
         )
     }
 
-    private func commit(_ stream: inout ItemStream<Sample>) -> [(number: Int, bytes: [UInt8])] {
+    private func commit(_ stream: ItemStream<Sample>) -> [(number: Int, bytes: [UInt8])] {
         let staged = stream.stage(saves: true)
         stream.committed()
         return staged.chunks
     }
 
     @Test func `an expected batch is accepted and counts with its commit`() {
-        var stream = ItemStream<Sample>()
+        let stream = ItemStream<Sample>()
         #expect(stream.receive(batch(0, 10)) == .taken)
         #expect(stream.next == 0)
-        #expect(commit(&stream).map(\.number) == [0])
+        #expect(commit(stream).map(\.number) == [0])
         #expect(stream.next == 10)
     }
 
     @Test func `a batch below the expected number is acknowledged again, and a gap is not accepted`() {
-        var stream = ItemStream<Sample>()
+        let stream = ItemStream<Sample>()
         _ = stream.receive(batch(0, 10))
-        _ = commit(&stream)
+        _ = commit(stream)
         #expect(stream.receive(batch(0, 10)) == .repeated)
         #expect(stream.receive(batch(5, 5)) == .repeated)
         #expect(stream.receive(batch(11, 5)) == .gap)
@@ -39,21 +39,21 @@ struct ItemStreamTests {
     }
 
     @Test func `an overlapping batch adds its new part`() {
-        var stream = ItemStream<Sample>()
+        let stream = ItemStream<Sample>()
         _ = stream.receive(batch(0, 10))
         #expect(stream.receive(batch(4, 10)) == .taken)
         #expect(stream.pending.compactMap(\.time) == batch(0, 14).items.compactMap(\.time))
     }
 
     @Test func `a stream with a different first item is refused`() {
-        var stream = ItemStream<Sample>()
+        let stream = ItemStream<Sample>()
         _ = stream.receive(batch(0, 10))
         #expect(stream.receive(batch(0, 10, offset: 1)) == .reused)
         #expect(stream.receive(batch(0, 10)) == .repeated)
     }
 
     @Test func `uncommitted items are expected again`() {
-        var stream = ItemStream<Sample>()
+        let stream = ItemStream<Sample>()
         _ = stream.receive(batch(0, 10))
         _ = stream.stage()
         stream.discardPending()
@@ -71,7 +71,7 @@ struct ItemStreamTests {
                 let first = Int.random(in: max(0, stream.next - 20)...stream.next, using: &random)
                 let count = min(total - first, Int.random(in: 1...200, using: &random))
                 _ = stream.receive(batch(first, count))
-                for chunk in commit(&stream) { stored[chunk.number] = chunk.bytes }
+                for chunk in commit(stream) { stored[chunk.number] = chunk.bytes }
                 if Bool.random(using: &random), let last = stored.keys.max() {
                     stream = try ItemStream<Sample>(first: stored[0]!, last: stored[last]!, number: last)
                 }
@@ -91,7 +91,7 @@ struct ItemStreamTests {
     }
 
     @Test func `metres that imply more than 60 m/s are dropped and named`() throws {
-        var stream = ItemStream<Sample>()
+        let stream = ItemStream<Sample>()
         let items = [
             sample(0, 9_000), sample(1, 9_000), sample(21, 1_200), sample(22, 900), sample(22, 900),
             sample(21.5, 900.5), sample(nil), sample(41.5, 1_200.5),
@@ -137,14 +137,12 @@ struct ItemStreamTests {
                     stream.discardPending()
                     continue
                 }
-                for chunk in commit(&stream) { stored[chunk.number] = chunk.bytes }
+                for chunk in commit(stream) { stored[chunk.number] = chunk.bytes }
                 guard Bool.random(using: &random), let last = stored.keys.max() else { continue }
                 // As the service does after a restart.
-                stream = try ItemStream<Sample>(first: stored[0]!, last: stored[last]!, number: last)
-                if !stream.knowsLastTime {
-                    stream = ItemStream<Sample>()
-                    stream.load((0...last).map { stored[$0]! }[...])
-                }
+                var found = try StoredStream<Sample>(first: stored[0]!, last: stored[last]!, number: last)
+                if !found.knowsLastTime { found = StoredStream((0...last).map { stored[$0]! }[...]) }
+                stream = ItemStream(found)
             }
             let samples = try stored.sorted { $0.key < $1.key }.flatMap { try ItemChunk<Sample>.items($0.value) }
             #expect(samples.map { $0[.distance] } == kept(items), "seed \(random.seed)")

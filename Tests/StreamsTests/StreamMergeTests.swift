@@ -51,7 +51,7 @@ struct StreamMergeTests {
     @Test func `items one by one go to the journal, a full chunk to the chunks, and the last one when it is saved`()
         throws
     {
-        var stream = ItemStream<Sample>()
+        let stream = ItemStream<Sample>()
         var disk = Disk()
         for number in 0..<130 {
             _ = stream.receive(SampleBatch(first: number, items: items(number..<number + 1)))
@@ -68,7 +68,7 @@ struct StreamMergeTests {
     }
 
     @Test func `a bulk upload journals only what follows its last full chunk`() throws {
-        var stream = ItemStream<Sample>()
+        let stream = ItemStream<Sample>()
         _ = stream.receive(SampleBatch(first: 0, items: items(0..<300)))
         let staged = stream.stage()
         #expect(staged.chunks.map(\.number) == [0, 1] && staged.entry?.first == 256)

@@ -49,7 +49,7 @@ package struct ShardWriter {
 
     // MARK: Commits
 
-    /// Whether the last commit succeeded.
+    /// Whether no failed write is pending.
     package var isWriting: Bool { health.isWriting }
 
     /// A write under the shard's epoch; `nil` if this process does not own the shard.
@@ -76,7 +76,7 @@ package struct ShardWriter {
             return .committed(report, took: ContinuousClock.now - begun)
         } catch {
             let isNew = health.note(false)
-            // Logged once, because a full disk fails many commits a second.
+            // Logged once, because commits of items fail many times a second while a disk is full.
             if isNew { context.logger.error("commit failed, retrying", metadata: [LogKey.error: "\(error)"]) }
             return .refused(isNew: isNew)
         }
