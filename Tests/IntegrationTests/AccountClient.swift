@@ -14,6 +14,7 @@ final class AccountClient: Sendable {
         var retained: Set<String> = []
         var live: Set<String> = []
         var payloads: [String: [[UInt8]]] = [:]
+        var isSubscribed = false
         var disconnects = 0
     }
 
@@ -37,7 +38,8 @@ final class AccountClient: Sendable {
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             for client in clients { tasks.addTask { try await client.observe(filters) } }
-            guard await eventually({ clients.allSatisfy(\.client.isReady) }) else {
+            // A client is ready before its subscriber comes.
+            guard await eventually({ clients.allSatisfy { $0.state.withLock(\.isSubscribed) } }) else {
                 throw ComposeFolder.Failure(text: "not all of \(clients.map(\.account)) are connected")
             }
             let result = try await body()
@@ -52,7 +54,8 @@ final class AccountClient: Sendable {
         try await client.withSubscriptions(subscriptions) { events in
             for await event in events {
                 switch event {
-                case .connected, .subscribed: break
+                case .connected: state.withLock { $0.isSubscribed = true }
+                case .subscribed: break
                 case .disconnected: state.withLock { $0.disconnects += 1 }
                 case .batch(let batch):
                     state.withLock { state in
