@@ -49,8 +49,8 @@ struct StreamTasks {
 
 /// Finds the sessions with a task, in the order in which they were listed.
 ///
-/// Which tasks a session has, it knows itself (``OwnedSession/tasks``). A queue here may still list sessions that have lost
-/// the task, or have left memory and so lost all. Whoever asks for a task's sessions removes those from its queue.
+/// ``OwnedSession/tasks`` decides which tasks a session has; one that leaves memory loses them all. So a queue may list
+/// sessions without its task, until it is read.
 struct StreamSchedule<Work: StreamWork> {
     typealias Session = OwnedSession<Work>
 

@@ -56,7 +56,7 @@ final class AccountClient: Sendable {
                 switch event {
                 case .connected: state.withLock { $0.isSubscribed = true }
                 case .subscribed: break
-                case .disconnected: state.withLock { $0.disconnects += 1 }
+                case .disconnected: state.withLock { ($0.isSubscribed, $0.disconnects) = (false, $0.disconnects + 1) }
                 case .batch(let batch):
                     state.withLock { state in
                         for message in batch.messages {
