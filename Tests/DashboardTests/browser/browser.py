@@ -7,7 +7,7 @@ import signal
 import time
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, sync_playwright
 
 # Chromium sometimes never closes a context whose service worker starts at that moment: only offline.py has one.
 NO_WORKER = {"service_workers": "block"}
@@ -197,10 +197,20 @@ def open_slowly(page, url):
     page.goto(url)
 
 
+def evaluate(page, function, argument=None):
+    """The value of a function, or None while the page gives way to another one."""
+    try:
+        return page.evaluate(function, argument)
+    except Error as error:
+        if "Execution context was destroyed" not in error.message:
+            raise
+        return None
+
+
 def until(page, function, argument=None):
-    """Waits for a condition. Playwright's own wait evaluates text, which the pages' policy forbids."""
+    """Waits for a condition, on the next page too. Playwright's own wait evaluates text, which the pages' policy forbids."""
     deadline = time.monotonic() + 10
-    while not page.evaluate(function, argument):
+    while not evaluate(page, function, argument):
         if time.monotonic() > deadline:
             raise SystemExit(f"not in time: {function}")
         page.wait_for_timeout(50)
