@@ -92,7 +92,7 @@ final class DashboardService: Service {
                             message, Rejection(topic: message.topic, error: error), at: now)
                     }
                 }
-                batch.acknowledge()
+                batch.finish()
                 await context.send(messages)
             }
         }

@@ -81,7 +81,7 @@ struct ExporterLoop {
             // Counting takes time, so it follows the machine's sweep.
             if machine.sweptAt == now { metrics.show(machine, collector) }
         }
-        await flush(now, acknowledging: batch)
+        await flush(now, finishing: batch)
         await work(now)
     }
 
@@ -90,8 +90,8 @@ struct ExporterLoop {
         await outbox.finish(&machine, at: context.clock.moment)
     }
 
-    mutating func flush(_ now: Moment, acknowledging batch: MQTTBatch? = nil) async {
-        let flushed = await outbox.flush(&machine, at: now, acknowledging: batch)
+    mutating func flush(_ now: Moment, finishing batch: MQTTBatch? = nil) async {
+        let flushed = await outbox.flush(&machine, at: now, finishing: batch)
         drop(flushed.lost)
         let removed = flushed.performed.compactMap { if case .remove(let key) = $0 { key } else { nil } }
         if !removed.isEmpty { jobs.append(.remove(Set(removed))) }

@@ -67,7 +67,7 @@ struct ImporterLoop {
             if machine.sweptAt == now { metrics.show(machine) }
             try await shareQuota(now)
         }
-        try await flush(now, acknowledging: batch)
+        try await flush(now, finishing: batch)
         work(now)
         try await flush(now)
     }
@@ -77,8 +77,8 @@ struct ImporterLoop {
         await outbox.finish(&machine, at: context.clock.moment)
     }
 
-    private mutating func flush(_ now: Moment, acknowledging batch: MQTTBatch? = nil) async throws {
-        let flushed = await outbox.flush(&machine, at: now, acknowledging: batch)
+    private mutating func flush(_ now: Moment, finishing batch: MQTTBatch? = nil) async throws {
+        let flushed = await outbox.flush(&machine, at: now, finishing: batch)
         if !flushed.lost.isEmpty { dropPlayers() }
         for action in flushed.performed {
             switch action {

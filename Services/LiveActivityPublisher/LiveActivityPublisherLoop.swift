@@ -65,7 +65,7 @@ struct LiveActivityPublisherLoop {
             if machine.takeSubscriptionChange() { haveSubscriptionsChanged = true }
         }
         choosePushes(now)
-        await flush(now, acknowledging: batch)
+        await flush(now, finishing: batch)
         defer { metrics.show(inFlight: underway.count) }
         return begin()
     }
@@ -75,8 +75,8 @@ struct LiveActivityPublisherLoop {
         return haveSubscriptionsChanged
     }
 
-    private mutating func flush(_ now: Moment, acknowledging batch: MQTTBatch? = nil) async {
-        let flushed = await outbox.flush(&machine, at: now, acknowledging: batch)
+    private mutating func flush(_ now: Moment, finishing batch: MQTTBatch? = nil) async {
+        let flushed = await outbox.flush(&machine, at: now, finishing: batch)
         report(flushed)
         drop(flushed.lost)
         guard flushed.isSaved else { return }

@@ -78,7 +78,7 @@ struct SessionEngineLoop {
             metrics.show(machine.statusCounts, pending)
         }
         keepChanged(now)
-        try await follow(await outbox.flush(&machine, at: now, acknowledging: batch), now)
+        try await follow(await outbox.flush(&machine, at: now, finishing: batch), now)
         giveBack()
         confirmPurged()
     }

@@ -89,7 +89,7 @@ struct VirtualRunLoop {
             // Not with each batch: a change costs as much as there are subscriptions.
             haveSubscriptionsChanged = machine.haveFollowedChanged
         }
-        try await flush(now, acknowledging: batch)
+        try await flush(now, finishing: batch)
     }
 
     /// The subscriptions besides those of shards: the live metrics of runners. Most sessions are in no run.
@@ -123,9 +123,9 @@ struct VirtualRunLoop {
         await outbox.finish(&machine, at: now)
     }
 
-    private mutating func flush(_ now: Moment, acknowledging batch: MQTTBatch?) async throws {
+    private mutating func flush(_ now: Moment, finishing batch: MQTTBatch?) async throws {
         for (shard, message) in machine.takeMessages() { outbox.send(message, of: shard) }
-        let flushed = await outbox.flush(&machine, at: now, acknowledging: batch)
+        let flushed = await outbox.flush(&machine, at: now, finishing: batch)
         var requests: [MQTTMessage] = []
         for action in flushed.performed {
             switch action {

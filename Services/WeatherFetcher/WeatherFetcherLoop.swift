@@ -50,7 +50,7 @@ struct WeatherFetcherLoop {
             outbox.add(machine.advance(to: now))
             if machine.sweptAt == now { metrics.show(machine) }
         }
-        let flushed = await outbox.flush(&machine, at: now, acknowledging: batch)
+        let flushed = await outbox.flush(&machine, at: now, finishing: batch)
         report(flushed)
         for case .limit(let user) in flushed.performed { context.limits.reached("weather_cells", by: user, at: now) }
     }

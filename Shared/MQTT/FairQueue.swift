@@ -63,7 +63,6 @@ struct FairQueue {
     private var rotation: Deque<Owner> = []
     private var messages = 0
     private var cost = 0
-    private var withAcknowledgement = 0
     /// Messages of services, and their bytes.
     private var kept = (messages: 0, bytes: 0)
     /// Whether a subscriber exists.
@@ -81,8 +80,7 @@ struct FairQueue {
 
     var total: BatchGate.Collected {
         BatchGate.Collected(
-            messages: messages, needsAcknowledgement: withAcknowledgement > 0,
-            isTurn: cost >= limits.turn || messages >= messageLimit,
+            messages: messages, isTurn: cost >= limits.turn || messages >= messageLimit,
             isFull: kept.messages >= messageLimit || kept.bytes >= byteLimit)
     }
 
@@ -141,7 +139,6 @@ struct FairQueue {
         let (topic, bytes) = (entry.topic, entry.payload.count + Self.overhead)
         messages += sign
         cost += sign * entry.cost
-        if entry.qos != .atMostOnce { withAcknowledgement += sign }
         topic.waiting += sign
         switch topic.kind {
         case .service:

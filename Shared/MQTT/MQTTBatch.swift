@@ -1,25 +1,21 @@
 /// One turn of received messages: those of one owner in the order of reading, see ``QueueRule``.
 ///
-/// The consumer commits the effects of the messages, calls ``acknowledge()`` and only then publishes. Until then the
-/// client delivers no further batch. A consumer that is in step, so that each batch holds all messages read, also holds back
-/// the PUBACKs with all later packets. Waiting callers take precedence: a send beyond the window and an awaited publish also
-/// send the PUBACKs, which with clean starts only slow the broker down. Do not await a publish before acknowledging: once too
-/// many messages of services wait, the client reads nothing more, not even the confirmation. A consumer that cannot commit
-/// leaves its event loop without acknowledging. If it was in step, the client then closes the connection without the
-/// PUBACKs and reconnects.
+/// The consumer commits the effects of the messages, calls ``finish()`` and only then publishes. Until then the client
+/// delivers no further batch. It sends PUBACKs as soon as it has read the messages: they promise nothing, and an effect
+/// that must not be lost has an acknowledgement or a reply of its own. Do not await a publish before ``finish()``: once too
+/// many messages of services wait, the client reads nothing more, not even the confirmation.
 package struct MQTTBatch: Sendable {
     package let messages: [MQTTMessage]
-    private let onAcknowledge: @Sendable () -> Void
+    private let onFinish: @Sendable () -> Void
 
-    package init(messages: [MQTTMessage], onAcknowledge: @escaping @Sendable () -> Void) {
+    package init(messages: [MQTTMessage], onFinish: @escaping @Sendable () -> Void) {
         self.messages = messages
-        self.onAcknowledge = onAcknowledge
+        self.onFinish = onFinish
     }
 
-    /// Marks all messages as processed. Repeated calls do nothing. After the connection of the batch is lost, the call
-    /// only allows the next batch.
-    package func acknowledge() {
-        onAcknowledge()
+    /// Allows the next batch. Repeated calls do nothing.
+    package func finish() {
+        onFinish()
     }
 }
 

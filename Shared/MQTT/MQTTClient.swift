@@ -20,11 +20,8 @@ package final class MQTTClient: MessageBus, Service {
     /// Whether the client is connected and all subscriptions are granted.
     package var isReady: Bool { mailbox.withLock { $0.isReady } }
 
-    /// Stays connected until graceful shutdown. The shutdown stops reading, waits briefly for the subscriber's
-    /// acknowledgement and for the confirmation of queued messages, then disconnects. Cancellation does not wait.
-    ///
-    /// If QoS 1 messages are unacknowledged, the connection closes without their PUBACKs. The broker then publishes the
-    /// will.
+    /// Stays connected until graceful shutdown. The shutdown stops reading, waits briefly until the subscriber leaves and
+    /// the broker confirms what was sent, then disconnects. Cancellation does not wait.
     ///
     /// - Throws: an `MQTTError` if ``MQTTConfiguration/endsWhenRefused`` applies.
     package func run() async throws {

@@ -37,7 +37,8 @@ struct Mailbox {
     private var latestID: UInt64 = 0
 
     var subscriber: Subscriber?
-    var acknowledged: UInt64?
+    /// The newest batch that its consumer finished.
+    var finished: UInt64?
     var isDraining = false
     var stop: Stop?
     var isReady = false

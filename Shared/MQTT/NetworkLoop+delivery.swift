@@ -50,7 +50,7 @@ extension NetworkLoop {
         metrics.received.increment(by: messages.count)
         return .batch(
             MQTTBatch(messages: messages) { [mailbox] in
-                mailbox.change { $0.acknowledged = max($0.acknowledged ?? id, id) }
+                mailbox.change { $0.finished = max($0.finished ?? id, id) }
             })
     }
 

@@ -12,19 +12,15 @@ extension NetworkLoop {
         guard connection != nil, !outbox.holdsMessages else { return false }
         // The drain collects nothing; only confirmations still matter.
         if isDraining, machine.isAccepted { return mailbox.withLock { $0.window.awaitsConfirmation } }
-        return isUnderBackpressure ? !gate.isFull : gate.mayRead
+        return gate.mayRead
     }
 
-    /// A batch holds PUBACKs back only while no caller waits. A waiting caller may be the consumer, and the batch then
-    /// depends on it.
-    private var mayWrite: Bool { gate.mayWrite || isUnderBackpressure || isFlushing }
-
-    /// Waits for the mailbox, and for the socket if reading or writing is allowed.
+    /// Waits for the mailbox, and for the socket if there is something to write or reading is allowed.
     func poll(timeout: Duration) -> Readiness {
         var events: Int16 = 0
         if let connection {
             if mayRead, restsUntil == nil || isUnderBackpressure { events |= Int16(POLLIN) }
-            if mayWrite, connection.wantsToWrite, !connection.isShakingHands { events |= Int16(POLLOUT) }
+            if connection.wantsToWrite, !connection.isShakingHands { events |= Int16(POLLOUT) }
         }
         // A socket without requested events is left out: its hang-up would be reported repeatedly.
         var descriptors = [
@@ -78,7 +74,7 @@ extension NetworkLoop {
 
     /// libmosquitto cannot take a message back: one that has become void in its queue ends the connection.
     func write(now: Instant) {
-        guard mayWrite, let connection, connection.wantsToWrite else { return }
+        guard let connection, connection.wantsToWrite else { return }
         guard unwritten?.passes ?? true else {
             return lose(.connectionLost("an unsent message of a lost shard"), now: now)
         }
@@ -108,9 +104,6 @@ extension NetworkLoop {
     func publishWaiting(now: Instant) {
         isUnderBackpressure = false
         guard machine.isAccepted else { return }
-        isUnderBackpressure = mailbox.withLock { $0.window.needsWriting }
-        // Messages wait with the PUBACKs of a batch; its consumer may be one of their callers.
-        guard mayWrite else { return release(now: now) }
         while machine.isAccepted, let connection {
             write(now: now)
             guard self.connection === connection, !connection.wantsToWrite, handOverNext(to: connection) else { break }

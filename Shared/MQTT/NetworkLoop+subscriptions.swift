@@ -16,9 +16,7 @@ extension NetworkLoop {
         machine.subscriberLeft()
         connection?.queue.isOpen = false
         _ = connection?.queue.take(all: true)
-        if gate.subscriberLeft() == .closeConnection {
-            lose(.connectionLost("the subscriber left without acknowledging its messages"), now: now)
-        }
+        gate.subscriberLeft()
     }
 
     func drain() {

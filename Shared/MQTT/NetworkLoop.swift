@@ -73,11 +73,8 @@ final class NetworkLoop {
             let now = ContinuousClock.now
             takeRequests(now: now)
             advance(now: now)
-            gate.tick(now: now)
             publishWaiting(now: now)
             reportReadiness()
-            // Before the next batch, whose PUBACKs may have to wait.
-            if connection?.hasWritten == true { write(now: now) }
             completeFlushes(now: now)
             if let restsUntil, restsUntil <= now { read(now: now) }
             deliver(now: now)
@@ -93,11 +90,11 @@ final class NetworkLoop {
 
     private func takeRequests(now: Instant) {
         let requests = mailbox.withLock { mailbox in
-            (mailbox.subscriber, mailbox.acknowledged.take(), mailbox.isDraining, mailbox.stop)
+            (mailbox.subscriber, mailbox.finished.take(), mailbox.isDraining, mailbox.stop)
         }
         isFlushing = mailbox.withLock { !$0.flushes.isEmpty }
-        if let acknowledged = requests.1 {
-            gate.acknowledged(acknowledged)
+        if let finished = requests.1 {
+            gate.finished(finished)
             // The next batch may be due, and includes what has arrived.
             if restsUntil != nil { restsUntil = now }
         }
@@ -212,14 +209,13 @@ final class NetworkLoop {
 
     private var isFlushed: Bool {
         guard let connection, machine.isAccepted else { return true }
-        return subscriber == nil && gate.mayWrite && !connection.wantsToWrite && mailbox.withLock { $0.window.isIdle }
+        return subscriber == nil && !connection.wantsToWrite && mailbox.withLock { $0.window.isIdle }
     }
 
     private func timeout(now: Instant) -> Duration {
         if hasUnread, mayRead { return .zero }
         var next = now + .seconds(1)
         if let deadline = machine.deadline { next = min(next, deadline) }
-        if let deadline = gate.deadline { next = min(next, deadline) }
         if let due = nextDelivery { next = min(next, due) }
         if let restsUntil { next = min(next, restsUntil) }
         if let stopDeadline { next = min(next, stopDeadline) }
@@ -227,10 +223,9 @@ final class NetworkLoop {
         return max(next - now, .zero)
     }
 
-    /// Disconnects, ends the loop and destroys the client. Omits the DISCONNECT if it would send PUBACKs of uncommitted
-    /// messages.
+    /// Disconnects, ends the loop and destroys the client.
     private func finish() {
-        if let connection, machine.isAccepted, gate.mayWrite {
+        if let connection, machine.isAccepted {
             connection.disconnect()
             writeAll(of: connection)
         }

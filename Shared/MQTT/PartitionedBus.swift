@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// - **Messages** are published on their topic's partition, or on all partitions. One that is not connected keeps no message
 ///   from the others.
-/// - **Subscriptions** exist on all partitions. Batches keep the order of their partition; one at a time is unacknowledged.
+/// - **Subscriptions** exist on all partitions. Batches keep the order of their partition; one at a time is unfinished.
 /// - ``MQTTEvent/connected`` reports each connection with a partition, whose retained messages follow, and
 ///   ``MQTTEvent/disconnected`` the loss of the last one: those whose broker is away count as clients that are.
 package final class PartitionedBus: MessageBus {
@@ -116,7 +116,7 @@ private final class EventMerger: Sendable {
         /// Partitions with a batch, in the order of their turns.
         var waiting: Deque<(partition: Int, Waiter)> = []
 
-        /// A batch's turn begins if no other batch is unacknowledged.
+        /// A batch's turn begins if no other batch is unfinished.
         mutating func begin() -> Int? {
             guard !isTaken else { return nil }
             isTaken = true
@@ -154,7 +154,7 @@ private final class EventMerger: Sendable {
             events.yield(
                 .batch(
                     MQTTBatch(messages: batch.messages) {
-                        batch.acknowledge()
+                        batch.finish()
                         self.end(turn)
                     }))
         }

@@ -63,11 +63,6 @@ struct PublishWindow {
     var isConnected: Bool { capacity != nil }
     /// Whether, after the last ``next()``, messages wait for space or a caller waits for a confirmation.
     var isUnderBackpressure: Bool { !waiting.isEmpty || awaited > 0 }
-    /// Whether messages must be written although PUBACKs that wait for a commit go out with them: a caller waits for a
-    /// confirmation, or no space is left.
-    var needsWriting: Bool {
-        awaited > 0 || unconfirmed.count >= capacity ?? .max || waiting.contains { $0.goal == .confirmation }
-    }
     /// Whether all messages are in the connection.
     var isHandedOver: Bool { waiting.isEmpty }
     var isIdle: Bool { waiting.isEmpty && unconfirmed.isEmpty }

@@ -21,7 +21,7 @@ extension StreamLoop {
     ///   - trim: what leaves the journal instead of the records whose items are in chunks.
     mutating func commit(
         _ now: Moment, limit: Int? = nil, trim: JournalTrim? = nil, mayUseReserve: Bool = false,
-        acknowledge: () -> Void = {}
+        finish: () -> Void = {}
     ) async throws {
         committedAt = now
         let removable = trim == nil ? machine.journal.removable() : nil
@@ -41,10 +41,10 @@ extension StreamLoop {
         let items = machine.countPending()
         guard let report = await commit(writes, items: items, trim: trim, mayUseReserve: mayUseReserve) else {
             machine.discardPending(now)
-            return acknowledge()
+            return finish()
         }
-        // Acknowledges at once, so that the next batch is read while the live metrics are computed.
-        acknowledge()
+        // At once, so that the next batch is read while the live metrics are computed.
+        finish()
         retention.stored(begun)
         machine.quota.stored(usage)
         if removable != nil { machine.journal.removed() }

@@ -13,7 +13,7 @@ package struct StreamLoop<Work: StreamWork> {
     let metrics: StreamMetrics
     var writer: ShardWriter
     var machine: StreamMachine<Work>
-    /// Batches of unknown sessions, unacknowledged, until the sessions' `state` comes.
+    /// Batches of unknown sessions, without an acknowledgement, until the sessions' `state` comes.
     var pendingBuffer = PendingBuffer<SessionKey>(
         byteLimit: StreamTimes.pendingBytes, userLimit: StreamTimes.pendingBytesOfUser, timeout: StreamTimes.pending)
     /// The rates of viewers' requests.
@@ -66,7 +66,7 @@ package struct StreamLoop<Work: StreamWork> {
         case .batch(let batch):
             let begun = ContinuousClock.now
             try await receiveMessages(batch.messages, now)
-            try await commit(now) { batch.acknowledge() }
+            try await commit(now) { batch.finish() }
             await flush()
             metrics.batch(messages: batch.messages.count, took: ContinuousClock.now - begun)
         case .tick:

@@ -21,10 +21,8 @@ struct InMemoryBrokerState {
         var subscriptions: [MQTTSubscription] = []
         var stream: Stream?
         var queue: [Queued] = []
-        var outstanding: (batch: Int, needsAcknowledgement: Bool)?
-        /// Messages withheld while QoS 1 messages are unacknowledged, as in the real client, until the window is full
-        /// or a caller waits for a confirmation.
-        var held: [(message: MQTTMessage, isCurrent: () -> Bool)] = []
+        /// The number of the batch that its consumer has not finished.
+        var outstanding: Int?
         var isDraining = false
     }
 
@@ -60,8 +58,6 @@ struct InMemoryBrokerState {
     mutating func cut(_ id: Int) {
         guard clients[id].isOnline else { return }
         clients[id].isOnline = false
-        clients[id].outstanding?.needsAcknowledgement = false
-        clients[id].held.removeAll()
         guard clients[id].stream != nil else { return }
         clients[id].queue.append(.disconnected)
         deliver(to: id)
@@ -115,14 +111,10 @@ struct InMemoryBrokerState {
 
     mutating func leave(_ id: Int) {
         if let stream = clients[id].stream { effects.append(.finish(stream)) }
-        let mustReconnect = clients[id].outstanding?.needsAcknowledgement == true
         clients[id].stream = nil
         clients[id].subscriptions = []
         clients[id].queue.removeAll()
         clients[id].outstanding = nil
-        guard mustReconnect else { return }
-        cut(id)
-        connect(id)
     }
 
     mutating func drain(_ id: Int) {
@@ -137,30 +129,21 @@ struct InMemoryBrokerState {
         _ messages: [MQTTMessage], while isCurrent: MessageCheck?, from id: Int
     ) -> Result<Void, MQTTError> {
         guard clients[id].isOnline else { return .failure(.notConnected) }
-        for (index, message) in messages.enumerated() where isSendable(message) {
-            clients[id].held.append((message, { isCurrent?(index) ?? true }))
+        for (index, message) in messages.enumerated() where isSendable(message) && isCurrent?(index) ?? true {
+            publish(message)
         }
-        if clients[id].outstanding?.needsAcknowledgement != true || clients[id].held.count > 1_000 { publishHeld(id) }
         return .success(())
     }
 
     mutating func publish(_ message: MQTTMessage, from id: Int) -> Result<Void, MQTTError> {
         guard clients[id].isOnline else { return .failure(.notConnected) }
         guard isSendable(message) else { return .failure(.invalid(message.topic)) }
-        clients[id].held.append((message, { true }))
-        publishHeld(id)
+        publish(message)
         return .success(())
     }
 
     private func isSendable(_ message: MQTTMessage) -> Bool {
         !message.topic.isEmpty && !message.topic.contains { "+#".contains($0) } && message.payload.count <= 256 * 1_024
-    }
-
-    /// Publishes the withheld messages that are not void.
-    mutating func publishHeld(_ id: Int) {
-        let held = clients[id].held
-        clients[id].held.removeAll()
-        for (message, isCurrent) in held where isCurrent() { publish(message) }
     }
 
     private mutating func publish(_ message: MQTTMessage) {
@@ -208,19 +191,17 @@ struct InMemoryBrokerState {
         }
         latestBatch += 1
         let batch = latestBatch
-        let needsAcknowledgement = clients[id].isOnline && messages.contains { $0.qos == .atLeastOnce }
-        clients[id].outstanding = (batch, needsAcknowledgement)
+        clients[id].outstanding = batch
         effects.append(
             .yield(
                 { [messages] broker in
-                    .batch(MQTTBatch(messages: messages) { broker.change { $0.acknowledge(batch, of: id) } })
+                    .batch(MQTTBatch(messages: messages) { broker.change { $0.finish(batch, of: id) } })
                 }, stream))
     }
 
-    private mutating func acknowledge(_ batch: Int, of id: Int) {
-        guard clients[id].outstanding?.batch == batch else { return }
+    private mutating func finish(_ batch: Int, of id: Int) {
+        guard clients[id].outstanding == batch else { return }
         clients[id].outstanding = nil
-        publishHeld(id)
         deliver(to: id)
     }
 }

@@ -68,7 +68,7 @@ final class AccountClient: Sendable {
                             }
                         }
                     }
-                    batch.acknowledge()
+                    batch.finish()
                 }
             }
         }

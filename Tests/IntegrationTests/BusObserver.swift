@@ -64,7 +64,7 @@ final class BusObserver: Sendable {
                         }
                     }
                 }
-                batch.acknowledge()
+                batch.finish()
             }
         }
     }

@@ -82,7 +82,7 @@ final class Flood: Sendable {
                     let batches = topics.flatMap { topic in next(topic, after: 0) }
                     try await attacker.send(batches + (0..<Self.commands).map { _ in command })
                 case .batch(let batch):
-                    batch.acknowledge()
+                    batch.finish()
                     var messages: [MQTTMessage] = []
                     for message in batch.messages {
                         if message.topic == replies.name {
@@ -130,7 +130,7 @@ final class Flood: Sendable {
         try await other.withSubscriptions(subscriptions) { events in
             var acknowledged: [String: Int] = [:]
             for await case .batch(let batch) in events {
-                batch.acknowledge()
+                batch.finish()
                 for message in batch.messages {
                     let payload = [UInt8](message.payload)
                     if message.topic == flooded {

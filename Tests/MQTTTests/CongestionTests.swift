@@ -95,7 +95,7 @@ import Testing
                 case .batch(let batch):
                     // A tick may precede a batch that was delivered meanwhile.
                     if occasion == .tick { try await send(&unsent, client) }
-                    batch.acknowledge()
+                    batch.finish()
                     if occasion == .batch { try await send(&unsent, client) }
                     received.set(received.value + batch.messages.count)
                 case .subscribed: break

@@ -57,14 +57,11 @@ extension FairQueue {
         }
     }
 
-    @Test func `a QoS 1 message requires acknowledgement until it is taken`() {
+    @Test func `messages keep their QoS`() {
         var queue = FairQueue.open()
         queue.append("t", [1])
-        #expect(!queue.total.needsAcknowledgement)
         queue.append("t", [1], qos: 1)
-        #expect(queue.total.needsAcknowledgement)
         #expect(queue.take().map(\.qos) == [.atMostOnce, .atLeastOnce])
-        #expect(!queue.total.needsAcknowledgement)
     }
 
     @Test func `a payload above the limit is dropped and counted`() {

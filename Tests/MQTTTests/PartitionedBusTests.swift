@@ -82,11 +82,11 @@ import Testing
             }
             #expect(first?.messages.map(\.text) == ["\(round)"])
             // Its subscription is over.
-            first?.acknowledge()
+            first?.finish()
         }
     }
 
-    /// The property of ``PartitionedBus``: each partition's messages once and in order, one unacknowledged batch at a time, and an
+    /// The property of ``PartitionedBus``: each partition's messages once and in order, one unfinished batch at a time, and an
     /// answer to each change.
     @Test func `random messages arrive once, in order and a batch at a time`() async throws {
         var random = SeededRandom()
@@ -110,13 +110,13 @@ import Testing
             }
             let (acknowledgements, due) = AsyncStream.makeStream(of: MQTTBatch.self)
             let (starts, start) = AsyncStream.makeStream(of: Void.self)
-            let unacknowledged = Locked(0)
+            let unfinished = Locked(0)
             let (received, confirmed, most) = try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
                     for await batch in acknowledgements {
                         await Task.yield()
-                        unacknowledged.change { $0 -= 1 }
-                        batch.acknowledge()
+                        unfinished.change { $0 -= 1 }
+                        batch.finish()
                     }
                 }
                 tasks.addTask { [steps, everything] in
@@ -138,7 +138,7 @@ import Testing
                         case .disconnected: Issue.record("no partition is lost")
                         case .subscribed: confirmed += 1
                         case .batch(let batch):
-                            most = max(most, unacknowledged.change { $0 += 1 })
+                            most = max(most, unfinished.change { $0 += 1 })
                             for message in batch.messages {
                                 received[(message.topic.last?.wholeNumberValue ?? 0) % brokers.count].append(
                                     message.text)

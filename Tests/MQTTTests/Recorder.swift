@@ -41,7 +41,7 @@ final class Recorder: Sendable {
                 case .subscribed: note(.subscribed)
                 case .batch(let batch):
                     for message in batch.messages { note(.message(message)) }
-                    batch.acknowledge()
+                    batch.finish()
                 }
             }
             note(.ended)

@@ -22,7 +22,7 @@ extension ClientEvent {
         case .subscribed: return []
         case .batch(let batch):
             // The services send lost messages again.
-            batch.acknowledge()
+            batch.finish()
             return batch.messages.map(ClientEvent.message)
         }
     }

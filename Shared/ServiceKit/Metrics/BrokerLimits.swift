@@ -48,9 +48,9 @@ extension MQTTBatch {
         body(messages.filter { $0.topic.hasPrefix(prefix) })
         let others = messages.filter { !$0.topic.hasPrefix(prefix) }
         guard !others.isEmpty else {
-            acknowledge()
+            finish()
             return nil
         }
-        return MQTTBatch(messages: others) { acknowledge() }
+        return MQTTBatch(messages: others) { finish() }
     }
 }

@@ -5,7 +5,7 @@ package import Workouts
 
 /// Commits the actions of a machine, then acknowledges, then publishes.
 ///
-/// A loop adds its machine's actions and flushes after every event. ``flush(_:at:acknowledging:)`` commits the writes of all
+/// A loop adds its machine's actions and flushes after every event. ``flush(_:at:finishing:)`` commits the writes of all
 /// pending actions, acknowledges the batch, then sends the messages of these actions. So nothing is published or answered
 /// that is not on disk.
 ///
@@ -23,7 +23,7 @@ package struct Outbox<Machine: OwningMachine> {
     private var writer: ShardWriter
     /// More than one event's actions only after a failed commit.
     package private(set) var actions: [Machine.Action] = []
-    private var unacknowledged: MQTTBatch?
+    private var unfinished: MQTTBatch?
     private var failedAt: Moment?
     /// In bytes, with about 512 for each action.
     package var pendingLimit = 64 << 20
@@ -85,7 +85,7 @@ package struct Outbox<Machine: OwningMachine> {
     /// Commits, acknowledges and publishes what is pending.
     @discardableResult
     package mutating func flush(
-        _ machine: inout Machine, at now: Moment, acknowledging batch: MQTTBatch? = nil
+        _ machine: inout Machine, at now: Moment, finishing batch: MQTTBatch? = nil
     ) async -> Flushed<Machine.Action> {
         actions = actions.uniqued()
         var flushed = Flushed<Machine.Action>(commit: await commit(&machine, now))
@@ -99,10 +99,10 @@ package struct Outbox<Machine: OwningMachine> {
             flushed.performed = actions.filter { $0.urgency == .now }
             actions.removeAll { $0.urgency != .afterCommit }
         }
-        if let batch { unacknowledged = batch }
+        if let batch { unfinished = batch }
         if flushed.isSaved || actions.count * 512 + machine.pendingBytes < pendingLimit {
-            unacknowledged?.acknowledge()
-            unacknowledged = nil
+            unfinished?.finish()
+            unfinished = nil
         }
         for action in flushed.performed {
             for message in machine.messages(for: action) {

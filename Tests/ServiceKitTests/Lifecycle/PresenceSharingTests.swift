@@ -43,7 +43,7 @@ import Workouts
         context.presence = Presence(configuration: configuration, clock: clock, bus: bus)
         let serving = Task { [context] in
             try await context.serve(store: store, subscriptions: { _ in [] }) { event in
-                if case .batch(let batch) = event { batch.acknowledge() }
+                if case .batch(let batch) = event { batch.finish() }
             }
         }
         return Replica(configuration: configuration, link: link, bus: bus, store: store, serving: serving)

@@ -190,7 +190,7 @@ import Workouts
         } handle: { event in
             guard case .batch(let batch) = event else { return }
             batches.withLock { $0 += batch.messages.map(\.topic) }
-            batch.acknowledge()
+            batch.finish()
         }
         #expect(batches.withLock { $0 } == ["a/1", "a/2"])
     }

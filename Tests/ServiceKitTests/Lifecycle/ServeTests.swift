@@ -74,7 +74,7 @@ import Workouts
         _ bus: any MessageBus, clock: any WallClock, store: any Store = MemoryStore.owningAll(),
         _ body: (Record, ServiceGroup) async throws -> Void,
         handle: @escaping @Sendable (ServiceEvent) async throws -> Void = { event in
-            if case .batch(let batch) = event { batch.acknowledge() }
+            if case .batch(let batch) = event { batch.finish() }
         }
     ) async throws -> Record {
         let context = ServiceContext(
@@ -187,13 +187,13 @@ import Workouts
             await group.triggerGracefulShutdown()
             try await expectEventually { bus.hasStopped }
             try await other.send([message("in/3")])
-            acknowledging.withLock { $0.take() }?.acknowledge()
+            acknowledging.withLock { $0.take() }?.finish()
         } handle: { event in
             guard case .batch(let batch) = event else { return }
             if batch.messages[0].topic == "in/1" {
                 acknowledging.withLock { $0 = batch }
             } else {
-                batch.acknowledge()
+                batch.finish()
             }
         }
         #expect(record.withoutTicks.suffix(2) == ["batch in/1", "batch in/2"])
@@ -258,7 +258,7 @@ import Workouts
             try await other.send([message("in/01/b")])
             store.release([one])
             #expect(store.owned == [one, two])
-            held.withLock { $0.take() }?.acknowledge()
+            held.withLock { $0.take() }?.finish()
             try await expectEventually { store.owned == [two] }
             try await other.send([message("in/01/c"), message("in/02/d")])
             try await expectEventually { record.events.last == "batch in/02/d" }
@@ -267,7 +267,7 @@ import Workouts
             if batch.messages[0].topic == "in/01/a" {
                 held.withLock { $0 = batch }
             } else {
-                batch.acknowledge()
+                batch.finish()
             }
         }
         #expect(
@@ -288,7 +288,7 @@ import Workouts
             store.release([one])
             store.lose([one])
             try await expectEventually { record.events.last == "lost 1" }
-            held.withLock { $0.take() }?.acknowledge()
+            held.withLock { $0.take() }?.finish()
             try await expectEventually { record.events.last == "batch in/02/b" }
             try await other.send([message("in/01/c"), message("in/02/d")])
             try await expectEventually { record.events.last == "batch in/02/d" }
@@ -297,7 +297,7 @@ import Workouts
             if batch.messages[0].topic == "in/02/a" {
                 held.withLock { $0 = batch }
             } else {
-                batch.acknowledge()
+                batch.finish()
             }
         }
         #expect(!record.events.contains("releasing 1"))
@@ -350,7 +350,7 @@ import Workouts
                 return times.count
             }
             guard count == 4 else { throw StoreError.notReadable("disk I/O error") }
-            batch.acknowledge()
+            batch.finish()
         }
         let seen = times.withLock { $0 }
         let delays = zip(seen, seen.dropFirst()).map { $1.seconds(since: $0) }

@@ -114,7 +114,7 @@ private struct Broken: Error, CustomStringConvertible {
                         let payload = try JSONDecoder().decode([String: Field].self, from: Data(message.payload))
                         statuses.append(payload["status"]?.text ?? "none")
                     }
-                    batch.acknowledge()
+                    batch.finish()
                 }
                 if statuses.last == "offline" { break }
             }

@@ -38,7 +38,7 @@ import Workouts
                 case .tick: ticked.yield()
                 case .batch(let batch):
                     clock.advance(by: .seconds(6))
-                    batch.acknowledge()
+                    batch.finish()
                 default: break
                 }
             }

@@ -47,7 +47,7 @@ struct OutboxTests {
 
         @discardableResult
         mutating func flush(_ batch: MQTTBatch? = nil) async -> [String] {
-            await outbox.flush(&machine, at: clock.moment, acknowledging: batch)
+            await outbox.flush(&machine, at: clock.moment, finishing: batch)
             return sent()
         }
 
