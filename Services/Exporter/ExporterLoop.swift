@@ -51,37 +51,29 @@ struct ExporterLoop {
         let now = context.clock.moment
         for outcome in outcomes { take(outcome, now) }
         for file in written { files.take(file) }
-        var batch: MQTTBatch?
+        outbox.begin(event, with: &machine, at: now)
         switch event {
-        case .ownership(let change):
-            outbox.apply(change, to: &machine)
-            switch change {
-            case .gained(let gained):
-                jobs.append(.removeLeftovers(gained))
-                try await load(Set(gained.keys), now)
-                quota.load(try await store.records(in: DailyQuota.collection, shards: Set(gained.keys)))
-            case .releasing(let shards), .lost(let shards): drop(shards)
-            }
-        case .announce(let shards): outbox.add(machine.announce(shards))
-        case .connected:
-            isConnected = true
-            outbox.add(machine.connected())
+        case .ownership(.gained(let gained)):
+            jobs.append(.removeLeftovers(gained))
+            try await load(Set(gained.keys), now)
+            quota.load(try await store.records(in: DailyQuota.collection, shards: Set(gained.keys)))
+        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
+        case .announce: break
+        case .connected: isConnected = true
         case .disconnected: isConnected = false
-        case .batch(let received):
-            batch = received
-            metrics.received(received.messages.count)
-            let incoming = received.messages.map { (message: $0, topic: Topic($0.topic)) }
+        case .batch(let batch):
+            metrics.received(batch.messages.count)
+            let incoming = batch.messages.map { (message: $0, topic: Topic($0.topic)) }
             try await load(incoming.compactMap { wantsRecord($0.message, $0.topic) }, now)
             let users = incoming.compactMap { wantsTargets($0.message, $0.topic) }
             let names = await targets.names(for: Set(users))
             for (message, topic) in incoming { receiveMessage(message, topic, names, now) }
         case .tick:
             try await shareQuota(now)
-            outbox.add(machine.advance(to: now))
             // Counting takes time, so it follows the machine's sweep.
             if machine.sweptAt == now { metrics.show(machine, collector) }
         }
-        await flush(now, finishing: batch)
+        await flush(now)
         await work(now)
     }
 
@@ -90,8 +82,8 @@ struct ExporterLoop {
         await outbox.finish(&machine, at: context.clock.moment)
     }
 
-    mutating func flush(_ now: Moment, finishing batch: MQTTBatch? = nil) async {
-        let flushed = await outbox.flush(&machine, at: now, finishing: batch)
+    mutating func flush(_ now: Moment) async {
+        let flushed = await outbox.flush(&machine, at: now)
         drop(flushed.lost)
         let removed = flushed.performed.compactMap { if case .remove(let key) = $0 { key } else { nil } }
         if !removed.isEmpty { jobs.append(.remove(Set(removed))) }

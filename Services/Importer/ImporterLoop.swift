@@ -41,33 +41,29 @@ struct ImporterLoop {
     mutating func handle(_ event: ServiceEvent, files: [ReadOutcome] = []) async throws {
         let now = context.clock.moment
         for file in files { take(file, now) }
-        var batch: MQTTBatch?
+        outbox.begin(event, with: &machine, at: now)
         switch event {
         case .ownership(let change):
-            outbox.apply(change, to: &machine)
             if case .gained(let gained) = change { try await load(Set(gained.keys), now) }
             dropPlayers()
-        case .announce(let shards): outbox.add(machine.announce(shards))
+        case .announce: break
         case .connected:
             isConnected = true
-            outbox.add(machine.connected())
             for key in players.keys { players[key]?.connected() }
         case .disconnected:
             isConnected = false
             for key in players.keys { players[key]?.disconnected() }
-        case .batch(let received):
-            batch = received
-            metrics.received(received.messages.count)
-            for message in received.messages {
+        case .batch(let batch):
+            metrics.received(batch.messages.count)
+            for message in batch.messages {
                 receiveMessage(message, now)
                 try await receiveErasure(message, now)
             }
         case .tick:
-            outbox.add(machine.advance(to: now))
             if machine.sweptAt == now { metrics.show(machine) }
             try await shareQuota(now)
         }
-        try await flush(now, finishing: batch)
+        try await flush(now)
         work(now)
         try await flush(now)
     }
@@ -77,8 +73,8 @@ struct ImporterLoop {
         await outbox.finish(&machine, at: context.clock.moment)
     }
 
-    private mutating func flush(_ now: Moment, finishing batch: MQTTBatch? = nil) async throws {
-        let flushed = await outbox.flush(&machine, at: now, finishing: batch)
+    private mutating func flush(_ now: Moment) async throws {
+        let flushed = await outbox.flush(&machine, at: now)
         if !flushed.lost.isEmpty { dropPlayers() }
         for action in flushed.performed {
             switch action {

@@ -42,30 +42,23 @@ struct LiveActivityPublisherLoop {
     mutating func handle(_ event: ServiceEvent, outcomes: [EndedPush] = []) async throws -> [Push] {
         let now = context.clock.moment
         for outcome in outcomes { take(outcome, now) }
-        var batch: MQTTBatch?
+        // The next owner needs the outcomes that came before the release.
+        if case .ownership(.releasing) = event { await flush(now) }
+        outbox.begin(event, with: &machine, at: now)
         switch event {
-        case .ownership(let change):
-            // The next owner needs the outcomes that came before the release.
-            if case .releasing = change { await flush(now) }
-            outbox.apply(change, to: &machine)
-            switch change {
-            case .gained(let gained): try await load(Set(gained.keys), now)
-            case .releasing(let shards), .lost(let shards): drop(shards)
-            }
-        case .announce(let shards): outbox.add(machine.announce(shards))
-        case .connected: outbox.add(machine.connected())
-        case .disconnected: break
-        case .batch(let received):
-            batch = received
-            metrics.received(received.messages.count)
-            for message in received.messages { receiveMessage(message, now) }
+        case .ownership(.gained(let gained)): try await load(Set(gained.keys), now)
+        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
+        case .announce, .connected, .disconnected: break
+        case .batch(let batch):
+            metrics.received(batch.messages.count)
+            for message in batch.messages { receiveMessage(message, now) }
         case .tick:
-            pass(now)
+            count(now)
             // Not with each batch: a change costs as much as there are subscriptions.
             if machine.takeSubscriptionChange() { haveSubscriptionsChanged = true }
         }
         choosePushes(now)
-        await flush(now, finishing: batch)
+        await flush(now)
         defer { metrics.show(inFlight: underway.count) }
         return begin()
     }
@@ -75,8 +68,8 @@ struct LiveActivityPublisherLoop {
         return haveSubscriptionsChanged
     }
 
-    private mutating func flush(_ now: Moment, finishing batch: MQTTBatch? = nil) async {
-        let flushed = await outbox.flush(&machine, at: now, finishing: batch)
+    private mutating func flush(_ now: Moment) async {
+        let flushed = await outbox.flush(&machine, at: now)
         report(flushed)
         drop(flushed.lost)
         guard flushed.isSaved else { return }
@@ -121,9 +114,8 @@ struct LiveActivityPublisherLoop {
         ready.removeAll { shards.contains($0.owner.shard) }
     }
 
-    private mutating func pass(_ now: Moment) {
-        outbox.add(machine.advance(to: now))
-        // Counting is expensive.
+    /// Shows the counts of activities, which are expensive.
+    private mutating func count(_ now: Moment) {
         if let countedAt, now.seconds(since: countedAt) < Self.countInterval { return }
         countedAt = now
         metrics.show(machine)

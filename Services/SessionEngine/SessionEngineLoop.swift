@@ -44,32 +44,24 @@ struct SessionEngineLoop {
 
     mutating func handle(_ event: ServiceEvent) async throws {
         let now = context.clock.moment
-        var batch: MQTTBatch?
+        outbox.begin(event, with: &machine, at: now)
         switch event {
-        case .ownership(let change):
-            outbox.apply(change, to: &machine)
-            guard case .gained(let gained) = change else { break }
+        case .ownership(.gained(let gained)):
             try await load(Set(gained.keys), now)
             try await replay(Set(gained.keys), now)
+        case .ownership: break
         case .announce(let shards):
-            outbox.add(machine.announce(shards))
             announcing.removeAll { shards.contains($0.shard) }
             announcing += shards.sorted().map { StoreRange(shard: $0) }
-        case .connected:
-            outbox.add(machine.connected(now: now))
-            announcing = outbox.epochs.keys.sorted().map { StoreRange(shard: $0) }
-        case .disconnected:
-            machine.disconnected()
-            announcing = []
-        case .batch(let received):
-            batch = received
-            metrics.received(received.messages.count)
-            let incoming = received.messages.map(EngineMessage.init)
+        case .connected: announcing = outbox.epochs.keys.sorted().map { StoreRange(shard: $0) }
+        case .disconnected: announcing = []
+        case .batch(let batch):
+            metrics.received(batch.messages.count)
+            let incoming = batch.messages.map(EngineMessage.init)
             try await borrow(incoming, now)
             for message in incoming { receiveMessage(message, now) }
             try await erase(now)
         case .tick:
-            outbox.add(machine.advance(to: now))
             erasePurged(now)
             try await erase(now)
             try await sweep(now)
@@ -78,7 +70,7 @@ struct SessionEngineLoop {
             metrics.show(machine.statusCounts, pending)
         }
         keepChanged(now)
-        try await follow(await outbox.flush(&machine, at: now, finishing: batch), now)
+        try await follow(await outbox.flush(&machine, at: now), now)
         giveBack()
         confirmPurged()
     }

@@ -49,27 +49,22 @@ struct VirtualRunLoop {
 
     mutating func handle(_ event: ServiceEvent) async throws {
         let now = context.clock.moment
-        var batch: MQTTBatch?
+        // Before the machine creates these runs.
+        if case .tick = event { try await borrowForCreations(now) }
+        outbox.begin(event, with: &machine, at: now)
         switch event {
-        case .ownership(let change):
-            outbox.apply(change, to: &machine)
-            switch change {
-            case .gained(let gained):
-                // There may be copies of these people.
-                machine.drop(Set(gained.keys))
-                machine.foreign = Set(Shard.all).subtracting(outbox.epochs.keys)
-                try await load(Set(gained.keys), now)
-            case .releasing, .lost:
-                if outbox.epochs.isEmpty { standBy() }
-            }
-        case .announce(let shards): outbox.add(machine.announce(shards, now))
-        case .connected: outbox.add(machine.connected(now: now))
-        case .disconnected: outbox.add(machine.disconnected(now: now))
-        case .batch(let received):
-            batch = received
-            metrics.received(received.messages.count)
+        case .ownership(.gained(let gained)):
+            // There may be copies of these people.
+            machine.drop(Set(gained.keys))
+            machine.foreign = Set(Shard.all).subtracting(outbox.epochs.keys)
+            try await load(Set(gained.keys), now)
+        case .ownership(.releasing), .ownership(.lost):
+            if outbox.epochs.isEmpty { standBy() }
+        case .announce, .connected, .disconnected: break
+        case .batch(let batch):
+            metrics.received(batch.messages.count)
             let epochs = outbox.epochs
-            let incoming = received.messages.compactMap { RunMessage($0) { epochs[$0] != nil } }
+            let incoming = batch.messages.compactMap { RunMessage($0) { epochs[$0] != nil } }
             try await borrow(incoming, now)
             try await follow(incoming, now)
             for message in incoming { receiveMessage(message, now) }
@@ -77,8 +72,6 @@ struct VirtualRunLoop {
             try await borrowForCreations(now)
             outbox.add(machine.advance(to: now))
         case .tick:
-            try await borrowForCreations(now)
-            outbox.add(machine.advance(to: now))
             try await age(now)
             try await erase(now)
             if machine.sweptAt == now {
@@ -89,7 +82,7 @@ struct VirtualRunLoop {
             // Not with each batch: a change costs as much as there are subscriptions.
             haveSubscriptionsChanged = machine.haveFollowedChanged
         }
-        try await flush(now, finishing: batch)
+        try await flush(now)
     }
 
     /// The subscriptions besides those of shards: the live metrics of runners. Most sessions are in no run.
@@ -123,9 +116,9 @@ struct VirtualRunLoop {
         await outbox.finish(&machine, at: now)
     }
 
-    private mutating func flush(_ now: Moment, finishing batch: MQTTBatch?) async throws {
+    private mutating func flush(_ now: Moment) async throws {
         for (shard, message) in machine.takeMessages() { outbox.send(message, of: shard) }
-        let flushed = await outbox.flush(&machine, at: now, finishing: batch)
+        let flushed = await outbox.flush(&machine, at: now)
         var requests: [MQTTMessage] = []
         for action in flushed.performed {
             switch action {

@@ -34,23 +34,17 @@ struct WeatherFetcherLoop {
             metrics.answered(answer)
             outbox.add(machine.recordAnswer(answer, now: now, using: &random))
         }
-        var batch: MQTTBatch?
+        outbox.begin(event, with: &machine, at: now)
         switch event {
-        case .ownership(let change):
-            outbox.apply(change, to: &machine)
-            if case .gained(let gained) = change { try await load(Set(gained.keys), now) }
-        case .announce(let shards): outbox.add(machine.announce(shards))
-        case .connected: outbox.add(machine.connected())
-        case .disconnected: break
-        case .batch(let received):
-            batch = received
-            metrics.received(received.messages.count)
-            for message in received.messages { receive(message, now) }
+        case .ownership(.gained(let gained)): try await load(Set(gained.keys), now)
+        case .ownership, .announce, .connected, .disconnected: break
+        case .batch(let batch):
+            metrics.received(batch.messages.count)
+            for message in batch.messages { receive(message, now) }
         case .tick:
-            outbox.add(machine.advance(to: now))
             if machine.sweptAt == now { metrics.show(machine) }
         }
-        let flushed = await outbox.flush(&machine, at: now, finishing: batch)
+        let flushed = await outbox.flush(&machine, at: now)
         report(flushed)
         for case .limit(let user) in flushed.performed { context.limits.reached("weather_cells", by: user, at: now) }
     }

@@ -91,7 +91,7 @@ struct RetainedTests {
                 action: .start(SessionStart(activity: .running, countdown: 0))), for: key, now: Moment(Self.now))
         let publishing: [SessionEngineAction] = [.publishState(key), .publishSessionProfile(key)]
         #expect(actions.filter(publishing.contains) == publishing)
-        let announced = machine.announce([key.user.shard])
+        let announced = machine.announce([key.user.shard], now: Moment(Self.now))
         #expect(announced.filter(publishing.contains) == publishing)
         let first = try #require(machine.entries[key]?.record.profileRevision)
         #expect(machine.entries[key]?.record.state.profileRevision == first)

@@ -6,13 +6,13 @@ import Workouts
 /// Statuses are retained topics. A broker may lose them or restore old ones; the exporter then publishes the current ones.
 extension ExporterMachine {
     /// Publishes every status again on a new connection, open exports first.
-    mutating func connected() -> [ExportAction] {
+    mutating func connected(now: Moment) -> [ExportAction] {
         reconnected()
-        return announce(Set(Shard.all))
+        return announce(Set(Shard.all), now: now)
     }
 
     /// Publishes the statuses of some shards, open exports first.
-    func announce(_ shards: Set<Shard>) -> [ExportAction] {
+    func announce(_ shards: Set<Shard>, now: Moment) -> [ExportAction] {
         let keys = entries.keys.filter { shards.contains($0.session.shard) }.sorted { left, right in
             (isOpen(left) ? 0 : 1, left) < (isOpen(right) ? 0 : 1, right)
         }

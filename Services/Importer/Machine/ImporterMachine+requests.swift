@@ -106,16 +106,16 @@ extension ImporterMachine {
 
     // MARK: Retained statuses
 
-    mutating func connected() -> [ImporterAction] {
+    mutating func connected(now: Moment) -> [ImporterAction] {
         for (key, entry) in entries {
             var entry = entry
             entry.topic.reconnected()
             store(entry, key)
         }
-        return announce(Set(Shard.all))
+        return announce(Set(Shard.all), now: now)
     }
 
-    func announce(_ shards: Set<Shard>) -> [ImporterAction] {
+    func announce(_ shards: Set<Shard>, now: Moment) -> [ImporterAction] {
         entries.keys.filter { shards.contains($0.user.shard) }.sorted().map { .publish($0) }
     }
 

@@ -242,13 +242,13 @@ extension LiveActivityPublisherMachine.Entry {
 /// Retained topics: the broker may lose them or restore old ones, and the owner corrects them.
 extension LiveActivityPublisherMachine {
     /// A new connection: all retained topics are published again, unfinished sessions first.
-    mutating func connected() -> [ActivityAction] {
+    mutating func connected(now: Moment) -> [ActivityAction] {
         for key in entries.keys { entries[key]?.topic.reconnected() }
-        return announce(Set(Shard.all))
+        return announce(Set(Shard.all), now: now)
     }
 
     /// The retained topics of some shards, unfinished sessions first.
-    func announce(_ shards: Set<Shard>) -> [ActivityAction] {
+    func announce(_ shards: Set<Shard>, now: Moment) -> [ActivityAction] {
         let standing = entries.filter { $0.value.record?.status != nil && shards.contains($0.key.session.shard) }
         return standing.sorted { ($0.value.isOver ? 1 : 0, $0.key) < ($1.value.isOver ? 1 : 0, $1.key) }
             .map { .publish($0.key) }

@@ -16,11 +16,11 @@ extension SessionEngineMachine {
         for (key, entry) in entries {
             if let due = due(entry, now) { deadlines.schedule(key, at: due) }
         }
-        return announce(Set(Shard.all))
+        return announce(Set(Shard.all), now: now)
     }
 
     /// The retained topics of users in some shards, live sessions first.
-    func announce(_ shards: Set<Shard>) -> [SessionEngineAction] {
+    func announce(_ shards: Set<Shard>, now: Moment) -> [SessionEngineAction] {
         let keys = entries.keys.filter { shards.contains($0.user.shard) }.sorted { left, right in
             (isLive(left) ? 0 : 1, left) < (isLive(right) ? 0 : 1, right)
         }
@@ -52,8 +52,9 @@ extension SessionEngineMachine {
     }
 
     /// Without a connection no events arrive, so no session expires until the next one.
-    mutating func disconnected() {
+    mutating func disconnected(now: Moment) -> [SessionEngineAction] {
         connectedAt = nil
+        return []
     }
 
     private func isLive(_ key: SessionKey) -> Bool {

@@ -232,7 +232,7 @@ struct VirtualRunMachine {
             }
         }
         for user in people.keys { people[user]?.topic.reconnected() }
-        return announce(Set(Shard.all), now)
+        return announce(Set(Shard.all), now: now)
     }
 
     /// Removes what messages say that no longer arrive.
@@ -260,7 +260,7 @@ struct VirtualRunMachine {
     }
 
     /// Publishes the retained topics of some shards whose messages now arrive, live runs first.
-    mutating func announce(_ shards: Set<Shard>, _ now: Moment) -> [VirtualRunAction] {
+    mutating func announce(_ shards: Set<Shard>, now: Moment) -> [VirtualRunAction] {
         for shard in shards { announcedAt[shard] = now }
         for id in entries.keys where shards.contains(id.shard) {
             entries[id]?.live.connect(now: now)

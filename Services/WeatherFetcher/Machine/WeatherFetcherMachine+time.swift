@@ -60,13 +60,13 @@ extension WeatherFetcherMachine {
 /// The broker may lose retained messages or restore old ones. The owner publishes the current ones.
 extension WeatherFetcherMachine {
     /// A new connection: all retained topics are published again, live sessions first.
-    mutating func connected() -> [WeatherAction] {
+    mutating func connected(now: Moment) -> [WeatherAction] {
         for key in entries.keys { change(key) { $0.topic.reconnected() } }
-        return announce(Set(Shard.all))
+        return announce(Set(Shard.all), now: now)
     }
 
     /// The retained topics of some shards, live sessions first.
-    func announce(_ shards: Set<Shard>) -> [WeatherAction] {
+    func announce(_ shards: Set<Shard>, now: Moment) -> [WeatherAction] {
         let standing = entries.filter { $0.value.record.reading != nil && shards.contains($0.key.session.shard) }
         return standing.sorted { ($0.value.isLive ? 0 : 1, $0.key) < ($1.value.isLive ? 0 : 1, $1.key) }
             .map { .publish($0.key) }

@@ -13,7 +13,7 @@ package enum ServiceEvent: Sendable {
     case connected
     /// Messages published before the next `connected` are lost.
     case disconnected
-    /// Commit, acknowledge, then publish.
+    /// Commit, finish the batch, then publish.
     case batch(MQTTBatch)
     /// Time has passed: ten times a second, less often when handling takes longer.
     case tick

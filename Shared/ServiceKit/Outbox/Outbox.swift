@@ -3,17 +3,17 @@ package import MQTT
 package import Storage
 package import Workouts
 
-/// Commits the actions of a machine, then acknowledges, then publishes.
+/// Commits the actions of a machine, then publishes.
 ///
-/// A loop adds its machine's actions and flushes after every event. ``flush(_:at:finishing:)`` commits the writes of all
-/// pending actions, acknowledges the batch, then sends the messages of these actions. So nothing is published or answered
-/// that is not on disk.
+/// A loop begins every event with ``begin(_:with:at:)``, does what is special in its service, adds its machine's actions,
+/// and flushes. ``flush(_:at:)`` commits the writes of all pending actions, finishes the batch, then sends the messages of
+/// these actions. So nothing is published or answered that is not on disk.
 ///
 /// - **Order**: messages go out in the order of their actions. An action that is added again while it is pending counts once,
 ///   at its first place.
 /// - **Failed writes**: after a failed commit, the next one follows at least a second later. ``Urgency`` decides what
 ///   happens to an action until then. ``finish(_:at:)``, at shutdown, ignores the backoff.
-/// - **Acknowledgement**: a batch is acknowledged after the commit, even if the commit failed. Clients repeat their
+/// - **Batches**: a batch is finished after the commit, even if the commit failed. Clients repeat their
 ///   commands and registrations, and the next connection brings retained topics again. If the pending actions take more
 ///   than ``pendingLimit``, the batch waits for a commit that succeeds, and the client reads no further batch until
 ///   then.
@@ -33,6 +33,20 @@ package struct Outbox<Machine: OwningMachine> {
         writer = ShardWriter(context: context, store: store)
     }
 
+    // MARK: Events
+
+    /// Does what all services do for an event. The loop adds the rest: it loads gained shards and receives messages.
+    package mutating func begin(_ event: ServiceEvent, with machine: inout Machine, at now: Moment) {
+        switch event {
+        case .ownership(let change): apply(change, to: &machine)
+        case .announce(let shards): add(machine.announce(shards, now: now))
+        case .connected: add(machine.connected(now: now))
+        case .disconnected: add(machine.disconnected(now: now))
+        case .batch(let batch): unfinished = batch
+        case .tick: add(machine.advance(to: now))
+        }
+    }
+
     // MARK: Ownership
 
     package var epochs: [Shard: Epoch] { writer.epochs }
@@ -40,7 +54,7 @@ package struct Outbox<Machine: OwningMachine> {
     package func owns(_ shard: Shard) -> Bool { writer.owns(shard) }
 
     /// Takes over gained shards, and drops those that are lost or to be released.
-    package mutating func apply(_ change: OwnershipChange, to machine: inout Machine) {
+    private mutating func apply(_ change: OwnershipChange, to machine: inout Machine) {
         switch change {
         case .gained(let gained): writer.gain(gained)
         case .releasing(let shards), .lost(let shards):
@@ -82,11 +96,9 @@ package struct Outbox<Machine: OwningMachine> {
         return await flush(&machine, at: now)
     }
 
-    /// Commits, acknowledges and publishes what is pending.
+    /// Commits what is pending, finishes the batch and publishes.
     @discardableResult
-    package mutating func flush(
-        _ machine: inout Machine, at now: Moment, finishing batch: MQTTBatch? = nil
-    ) async -> Flushed<Machine.Action> {
+    package mutating func flush(_ machine: inout Machine, at now: Moment) async -> Flushed<Machine.Action> {
         actions = actions.uniqued()
         var flushed = Flushed<Machine.Action>(commit: await commit(&machine, now))
         let lost = writer.dropLost()
@@ -99,7 +111,6 @@ package struct Outbox<Machine: OwningMachine> {
             flushed.performed = actions.filter { $0.urgency == .now }
             actions.removeAll { $0.urgency != .afterCommit }
         }
-        if let batch { unfinished = batch }
         if flushed.isSaved || actions.count * 512 + machine.pendingBytes < pendingLimit {
             unfinished?.finish()
             unfinished = nil

@@ -23,10 +23,24 @@ package protocol OwningMachine {
 
     /// Removes everything that belongs to shards of another process.
     mutating func drop(_ shards: Set<Shard>)
+
+    /// Publishes the retained topics of some shards: from now on, messages about them arrive.
+    mutating func announce(_ shards: Set<Shard>, now: Moment) -> [Action]
+
+    /// Publishes all retained topics on a new connection, which brings no echoes of the old one.
+    mutating func connected(now: Moment) -> [Action]
+
+    /// No messages arrive until the next connection.
+    mutating func disconnected(now: Moment) -> [Action]
+
+    /// Does what is due.
+    mutating func advance(to now: Moment) -> [Action]
 }
 
 extension OwningMachine {
     package var pendingBytes: Int { 0 }
+
+    package mutating func disconnected(now: Moment) -> [Action] { [] }
 }
 
 /// One thing that a machine wants done.

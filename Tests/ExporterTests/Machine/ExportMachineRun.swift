@@ -132,7 +132,7 @@ struct ExportMachineRun {
     /// Sets the wall clock.
     mutating func step(by seconds: Double) { moment = moment.stepped(by: seconds) }
 
-    mutating func connect() { perform(machine.connected()) }
+    mutating func connect() { perform(machine.connected(now: moment)) }
 
     /// Kills the process and starts another on the same disk.
     mutating func crash() {

@@ -141,7 +141,7 @@ struct ActivityMachineRun {
         subscribe(key)
     }
     mutating func see(_ revision: Int64, of key: SessionKey) { perform(machine.see(revision, of: key, now: moment)) }
-    mutating func connect() { perform(machine.connected()) }
+    mutating func connect() { perform(machine.connected(now: moment)) }
 
     // MARK: Time and pushes
 
@@ -203,7 +203,7 @@ struct ActivityMachineRun {
         moment = (moment + seconds).stepped(by: step)
         for (key, record) in disk { machine.load(record, of: key, now: moment) }
         subscribed = Set(stored.keys).filter { machine.shown.hasMetrics(of: $0) }
-        perform(machine.connected())
+        perform(machine.connected(now: moment))
         guard receivesRetained else { return }
         for state in states.values { receive(state, plan: plans[state.key]) }
         for (key, snapshot) in snapshots { receive(snapshot, of: key) }

@@ -56,6 +56,14 @@ struct CounterMachine: OwningMachine {
         MQTTMessage(topic: "\(kind)/\(shard)", payload: Array("\(value)".utf8), qos: .atLeastOnce)
     }
 
+    func announce(_ shards: Set<Shard>, now: Moment) -> [Action] {
+        counts.keys.filter(shards.contains).sorted().map { .publish($0) }
+    }
+
+    func connected(now: Moment) -> [Action] { announce(Set(Shard.all), now: now) }
+
+    func advance(to now: Moment) -> [Action] { [] }
+
     mutating func drop(_ shards: Set<Shard>) {
         counts = counts.filter { !shards.contains($0.key) }
     }

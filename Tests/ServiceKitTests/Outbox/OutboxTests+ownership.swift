@@ -65,7 +65,7 @@ extension OutboxTests {
         let flushed = await run.outbox.flush(&run.machine, at: run.clock.moment)
         #expect(flushed.lost == [Shard(1)])
         #expect(run.sent() == ["direct/02 1", "count/02 0", "ask/02 0"])
-        run.outbox.apply(change, to: &run.machine)
+        run.outbox.begin(.ownership(change), with: &run.machine, at: run.clock.moment)
         try await run.gain([Shard(1)])
         run.count(Shard(1))
         #expect(await run.flush() == ["count/01 1"])

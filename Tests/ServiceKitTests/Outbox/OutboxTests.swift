@@ -33,21 +33,22 @@ struct OutboxTests {
 
         mutating func gain(_ shards: [Shard]) async throws {
             lose(shards)
-            outbox.apply(store.gain(Set(shards)), to: &machine)
+            outbox.begin(.ownership(store.gain(Set(shards))), with: &machine, at: clock.moment)
             for record in try await store.records(in: CounterMachine.counts, shards: Set(shards)) {
                 machine.counts[record.shard] = try JSONCoding.decode(Int.self, from: record.value)
             }
         }
 
         mutating func lose(_ shards: [Shard]) {
-            outbox.apply(store.lose(Set(shards)), to: &machine)
+            outbox.begin(.ownership(store.lose(Set(shards))), with: &machine, at: clock.moment)
         }
 
         mutating func count(_ shard: Shard) { outbox.add(machine.count(shard)) }
 
         @discardableResult
         mutating func flush(_ batch: MQTTBatch? = nil) async -> [String] {
-            await outbox.flush(&machine, at: clock.moment, finishing: batch)
+            if let batch { outbox.begin(.batch(batch), with: &machine, at: clock.moment) }
+            await outbox.flush(&machine, at: clock.moment)
             return sent()
         }
 
