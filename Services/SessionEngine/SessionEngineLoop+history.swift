@@ -148,7 +148,7 @@ extension SessionEngineLoop {
                 borrowed[key] = nil
                 continue
             }
-            let isLate = published.contains(key) && machine.goneAt(entry).map { $0 <= now } ?? false
+            let isLate = published.contains(key) && machine.table.goneAt(entry).map { $0 <= now } ?? false
             let hasChanged = entry.record != before.record || entry.replies.count != before.replies.count
             guard hasChanged || isLate else { continue }
             borrowed[key] = nil
@@ -159,7 +159,7 @@ extension SessionEngineLoop {
     /// Removes borrowed sessions from memory again, once nothing pending needs them.
     mutating func giveBack() {
         guard !borrowed.isEmpty, outbox.actions.isEmpty else { return }
-        for key in borrowed.keys { machine.forget(key) }
+        for key in borrowed.keys { machine.table.forget(key) }
         borrowed = [:]
     }
 

@@ -59,7 +59,7 @@ extension SessionEngineLoop {
                 else { continue }
                 let isDeleted = session.session.statusName == .deleted
                 // It rested again since, with another time.
-                let retention = isDeleted ? SessionEngineMachine.deletedRetention : RetainedTopic.lifetime
+                let retention = isDeleted ? EngineSession.deletedRetention : RetainedTopic.lifetime
                 guard now.wallClock.seconds(since: session.revisedAt) >= retention - 1 else { continue }
                 outbox.add([.expire(key, isDeleted: isDeleted)])
                 guard isDeleted else { continue }

@@ -18,7 +18,7 @@ struct SessionEngineLoop {
     /// Commands and requests of users in shards that this process does not own. It may be about to gain them.
     private(set) var pending = PendingBuffer<Shard>(byteLimit: 1 << 20, userLimit: 1 << 18, timeout: 10)
     /// Sessions loaded from history for one event, as they were loaded.
-    var borrowed: [SessionKey: SessionEngineMachine.Entry] = [:]
+    var borrowed: [SessionKey: EngineSession] = [:]
     /// What is left to publish of the sessions in history.
     var announcing: [StoreRange] = []
     /// The removals under way.
@@ -67,7 +67,7 @@ struct SessionEngineLoop {
             try await sweep(now)
             try await announceResting(now)
             pending.expire(now: now)
-            metrics.show(machine.statusCounts, pending)
+            metrics.show(machine.table.statusCounts, pending)
         }
         keepChanged(now)
         try await follow(await outbox.flush(&machine, at: now), now)

@@ -222,7 +222,7 @@ struct HeardTests {
                             let record = try #require(solo.record())
                             let stored = try JSONCoding.decode(
                                 SessionRecord.self, from: JSONCoding.encode(record), now: Moment(solo.time(now)))
-                            solo.machine.forget(solo.key())
+                            solo.machine.table.forget(solo.key())
                             solo.machine.load(stored, replies: [:], now: Moment(solo.time(now)))
                         }
                     }

@@ -139,7 +139,7 @@ struct UserLimitTests {
         for number in 0..<UserLimit.openSessions { #expect(begin(number, began)?.ok == true) }
         #expect(begin(90, began)?.error?.code == "too_many_sessions")
         _ = machine.advance(to: Moment(began + Session.expiry + 61))
-        #expect(machine.statusCounts[.canceled] == UserLimit.openSessions)
+        #expect(machine.table.statusCounts[.canceled] == UserLimit.openSessions)
         let refusal = begin(91, began + Session.expiry + 61)?.error
         #expect(refusal?.code == "too_many_sessions")
         let later = began + Session.expiry + 61 + (try #require(refusal?.retryAfter))

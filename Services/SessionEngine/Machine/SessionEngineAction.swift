@@ -117,7 +117,7 @@ extension SessionEngineMachine: OwningMachine {
                 .deleteFolder(SessionRecord.replies, key),
             ]
         case .rest(let key):
-            guard let entry = entries[key], entry.canRest, let goneAt = goneAt(entry) else { return [] }
+            guard let entry = entries[key], entry.canRest, let goneAt = table.goneAt(entry) else { return [] }
             return [
                 .put(SessionRecord.history, key, entry.record), .delete(SessionRecord.sessions, key),
                 PendingWrite(SessionRecord.due, .put(key: SessionRecord.dueKey(goneAt.wallClock, key), value: [])),
@@ -165,7 +165,7 @@ extension SessionEngineMachine: OwningMachine {
         switch action {
         case .publishState(let key):
             guard let entry = entries[key], !entry.isWithheld else { return [] }
-            published(entry.record.revision, of: key, \.stateTopic)
+            table.published(entry.record.revision, of: key, \.stateTopic)
             let state = PublishedState(entry.record.state, entry.record.planState)
             return [Topic.session(key, .state).message(JSONCoding.encode(state))]
         case .publishSessionProfile(let key):
@@ -174,7 +174,7 @@ extension SessionEngineMachine: OwningMachine {
             guard let revision = entry.record.profileRevision else {
                 return [Topic.session(key, .profile).message([])]
             }
-            published(revision, of: key, \.profileTopic)
+            table.published(revision, of: key, \.profileTopic)
             var copy = SessionProfile(revision: revision, profile: session.editedProfile ?? Profile())
             copy.edit = session.edit
             copy.recorded = session.edit.map { _ in session.recordedWorkout }
@@ -182,7 +182,7 @@ extension SessionEngineMachine: OwningMachine {
         case .publishWorkout(let key):
             guard let entry = entries[key] else { return [] }
             guard let workout = entry.record.workout else { return [Topic.session(key, .workout).message([])] }
-            published(workout.revision, of: key, \.workoutTopic)
+            table.published(workout.revision, of: key, \.workoutTopic)
             return [Topic.session(key, .workout).message(JSONCoding.encode(workout))]
         case .publishCurrent(let user):
             let record = offered(user)
@@ -213,14 +213,14 @@ extension SessionEngineMachine: OwningMachine {
             return [Topic.session(key, .announcements).message(JSONCoding.encode(announcement))]
         case .reply(let user, let client, let reply): return reply.messages(to: user, client)
         case .archive(let key):
-            forget(key)
+            table.forget(key)
             return []
         case .erase(let key):
             quotas[key.user]?.erase()
-            forget(key)
+            table.forget(key)
             return []
         case .rest(let key):
-            if entries[key]?.canRest == true { forget(key) }
+            if entries[key]?.canRest == true { table.forget(key) }
             return []
         case .save, .saveReply, .saveUser, .saveQuota, .eraseReplies, .eraseCorrupt, .setAside, .unarchive, .list,
             .listDeleted, .unlistChange, .unlist, .unlistAll, .settle, .listWorkouts, .limited:
@@ -229,7 +229,7 @@ extension SessionEngineMachine: OwningMachine {
     }
 
     mutating func drop(_ shards: Set<Shard>) {
-        for key in entries.keys where shards.contains(key.user.shard) { forget(key) }
+        for key in entries.keys where shards.contains(key.user.shard) { table.forget(key) }
         forgetUnreadable { shards.contains($0.user.shard) }
         for user in users.keys where shards.contains(user.shard) { users[user] = nil }
         for user in quotas.keys where shards.contains(user.shard) { quotas[user] = nil }

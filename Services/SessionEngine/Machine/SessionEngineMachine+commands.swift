@@ -51,7 +51,7 @@ extension SessionEngineMachine {
     ) throws(Refusal) -> [SessionEngineAction] {
         let at = command.at ?? now.wallClock
         var actions: [SessionEngineAction] = []
-        var entry: Entry
+        var entry: EngineSession
         if case .start(let start) = command.action {
             entry = try begin(start, key, at, now)
             actions += [count(start, key.user, now)] + replace(start, key, at, now)
@@ -65,32 +65,29 @@ extension SessionEngineMachine {
     }
 
     /// Saves the session that a command changed, and replies.
-    mutating func accept(_ command: Command, _ changed: Entry, _ key: SessionKey, _ now: Moment)
+    mutating func accept(_ command: Command, _ changed: EngineSession, _ key: SessionKey, _ now: Moment)
         -> [SessionEngineAction]
     {
         var entry = changed
         var actions: [SessionEngineAction] = []
         entry.receivedAt = now
         let hasChanged = entries[key].map { !entry.record.session.looks(like: $0.record.session) } ?? true
-        let isOverdue =
-            entry.record.session.isUnfinished
-            && now.seconds(since: entry.record.lastActiveAt) >= Self.activityInterval
-        let cues = takeCue(&entry, key, now)
-        if hasChanged || isOverdue || !cues.isEmpty {
+        let cues = entry.takeCue(now)
+        if hasChanged || entry.isActivityOverdue(now) || !cues.isEmpty {
             entry.record.lastActiveAt = now
             bump(&entry, now)
             actions += [.publishState(key), .publishCurrent(key.user)]
         }
         if case .start = command.action { actions += publishProfile(entry) }
-        if hasChanged { reviseEnd(&entry, now) }
-        if hasChanged, entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingTimeout }
+        if hasChanged { entry.reviseEnd(now) }
+        if hasChanged, entry.record.session.statusName == .saving { entry.finishBy = now + EngineSession.savingTimeout }
         let at = command.at ?? now.wallClock
         if case .end = command.action, !hasChanged, entry.record.workout != nil { actions.append(.publishWorkout(key)) }
         actions += cues
         var reply = Reply(id: command.id, revision: entry.record.revision, now: now.wallClock)
         reply.at = at
         entry.replies[command.id] = reply
-        store(entry, key, now)
+        store(entry, now)
         return [.save(key), .saveReply(key, reply)] + actions + settle(key, now)
             + [.reply(key.user, command.client, reply)]
     }
@@ -121,7 +118,7 @@ extension SessionEngineMachine {
 
     private func begin(
         _ start: SessionStart, _ key: SessionKey, _ at: Timestamp, _ now: Moment
-    ) throws(Refusal) -> Entry {
+    ) throws(Refusal) -> EngineSession {
         guard entries[key] == nil else {
             throw .invalidState("session \(key.session) already exists; start another one with a new id")
         }
@@ -132,7 +129,7 @@ extension SessionEngineMachine {
         if let obstacle { throw .sessionInProgress(obstacle.key.session) }
         let session = Session(key: key, start: start, profile: profile(key.user), at: at, now: now.wallClock)
         let record = SessionRecord(session: session, revision: 0, lastActiveAt: now, publishedAt: now)
-        var entry = Entry(record: record, receivedAt: now)
+        var entry = EngineSession(record: record, receivedAt: now)
         if session.profile != nil { entry.record.profileRevision = entry.profileTopic.revise(now.wallClock) }
         return entry
     }
@@ -148,7 +145,7 @@ extension SessionEngineMachine {
                 continue
             }
             bump(&other, now)
-            store(other, obstacle, now)
+            store(other, now)
             actions += [.save(obstacle), .publishState(obstacle)]
         }
         return actions
@@ -242,7 +239,7 @@ extension SessionEngineMachine {
                 activity: entry.record.session.activity, item: item, difficulty: difficulty, plan: state.plan,
                 progress: state.progress, answerBy: answerBy.wallClock),
             answerBy: answerBy)
-        store(entry, key, now)
+        store(entry, now)
         return [.askCoach(key, command.id)]
     }
 
@@ -258,13 +255,13 @@ extension SessionEngineMachine {
         held.at = command.at ?? now.wallClock
         question.waiting.append(held)
         entry.question = question
-        store(entry, key, now)
+        store(entry, now)
         return true
     }
 
     /// Applies a coach's answer. An answer without a pending question changes nothing.
     mutating func receiveCoachReply(_ reply: CoachReply, of user: User, now: Moment) -> [SessionEngineAction] {
-        guard let key = sessions(of: user).first(where: { entries[$0]?.question?.command.id == reply.id }) else {
+        guard let key = table.sessions(of: user).first(where: { entries[$0]?.question?.command.id == reply.id }) else {
             return []
         }
         if let question = entries[key]?.question, question.answerBy <= now {
@@ -280,7 +277,7 @@ extension SessionEngineMachine {
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], let question = entry.question else { return [] }
         entry.question = nil
-        store(entry, key, now)
+        store(entry, now)
         var actions: [SessionEngineAction]
         do throws(Refusal) {
             let advice = try advice.get()

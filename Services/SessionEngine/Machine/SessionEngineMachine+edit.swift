@@ -27,19 +27,9 @@ extension SessionEngineMachine {
         entry.record.profileRevision = entry.profileTopic.revise(now.wallClock)
         bump(&entry, now)
         if entry.record.lacksEditOfTotals { entry.record.endRevision = entry.record.revision }
-        planRevision(&entry, now)
-        store(entry, key, now)
+        entry.planRevision(now)
+        store(entry, now)
         return [.save(key), .saveQuota(user), .publishSessionProfile(key), .publishState(key), .publishCurrent(user)]
             + settle(key, now) + accept(request, user, now)
-    }
-
-    /// Schedules the revision of a finished record: after late items, or when the totals of an edit are overdue.
-    func planRevision(_ entry: inout Entry, _ now: Moment) {
-        guard entry.record.isRevised else { return }
-        guard entry.record.lacksEdit else {
-            entry.reviseBy = now + Self.lateQuiet
-            return
-        }
-        entry.reviseBy = min(entry.reviseBy ?? now + Self.savingTimeout, now + Self.savingTimeout)
     }
 }

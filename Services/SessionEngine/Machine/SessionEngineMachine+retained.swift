@@ -8,14 +8,9 @@ import Workouts
 extension SessionEngineMachine {
     /// A new connection: all retained topics are published again, live sessions first.
     mutating func connected(now: Moment) -> [SessionEngineAction] {
-        connectedAt = now
         routeBuilders = OnlineProcesses()
-        reconnected()
-        withholdOverdue(now)
-        // From now on messages about them can arrive.
-        for (key, entry) in entries {
-            if let due = due(entry, now) { deadlines.schedule(key, at: due) }
-        }
+        for user in users.keys { users[user]?.reconnected() }
+        for key in table.connected(now) { users[key.user]?.currentTopic?.revise(now.wallClock) }
         return announce(Set(Shard.all), now: now)
     }
 
@@ -40,20 +35,19 @@ extension SessionEngineMachine {
 
     /// The retained topics of a session. Its `state` comes first: a reader keeps messages of an unknown session only as
     /// long as it has room.
-    func announce(_ entry: Entry) -> [SessionEngineAction] {
-        let key = entry.record.session.key
+    func announce(_ entry: EngineSession) -> [SessionEngineAction] {
+        let key = entry.key
         let workout: [SessionEngineAction] = entry.record.workout == nil ? [] : [.publishWorkout(key)]
         return [.publishState(key)] + publishProfile(entry) + workout
     }
 
     /// Publishes the copy of the profile, if the session has one.
-    func publishProfile(_ entry: Entry) -> [SessionEngineAction] {
-        entry.record.profileRevision == nil ? [] : [.publishSessionProfile(entry.record.session.key)]
+    func publishProfile(_ entry: EngineSession) -> [SessionEngineAction] {
+        entry.record.profileRevision == nil ? [] : [.publishSessionProfile(entry.key)]
     }
 
-    /// Without a connection no events arrive, so no session expires until the next one.
     mutating func disconnected(now: Moment) -> [SessionEngineAction] {
-        connectedAt = nil
+        table.disconnected()
         return []
     }
 
@@ -69,7 +63,7 @@ extension SessionEngineMachine {
         case .republish: return [.publishState(key)]
         case .revised:
             bump(&entry, now)
-            store(entry, key, now)
+            store(entry, now)
             return [.save(key), .publishState(key), .publishCurrent(key.user)]
         }
     }
@@ -84,7 +78,7 @@ extension SessionEngineMachine {
         case .revised:
             entry.record.profileRevision = entry.profileTopic.revision
             bump(&entry, now)
-            store(entry, key, now)
+            store(entry, now)
             return [.save(key), .publishSessionProfile(key), .publishState(key), .publishCurrent(key.user)]
         }
     }
@@ -100,7 +94,7 @@ extension SessionEngineMachine {
         case .revised:
             entry.record.workout?.revision = entry.workoutTopic.revision
             entry.record.publishedAt = now
-            store(entry, key, now)
+            store(entry, now)
             return [.save(key), .publishWorkout(key)]
         }
     }
@@ -108,7 +102,7 @@ extension SessionEngineMachine {
     /// The reaction to a topic of an unknown session: none may stay whose record is unreadable or that is older than the
     /// retention.
     private func seeUnknown(_ revision: Int64, of key: SessionKey, _ now: Moment) -> [SessionEngineAction] {
-        let isForgotten = revision < (now - Self.deletedRetention).wallClock.milliseconds
+        let isForgotten = revision < (now - EngineSession.deletedRetention).wallClock.milliseconds
         return isForgotten || unreadable.contains(key) ? [.clear(key)] : []
     }
 

@@ -175,7 +175,7 @@ extension SessionEngineMachine {
         switch command.action {
         case .start(let start): return entries[key] == nil ? reached(start, key, now) : nil
         case .deviceReady, .pause, .resume, .lap, .update, .plan:
-            let replies = sessions(of: key.user).reduce(0) { $0 + (entries[$1]?.replies.count ?? 0) }
+            let replies = table.sessions(of: key.user).reduce(0) { $0 + (entries[$1]?.replies.count ?? 0) }
             return replies < UserLimit.replies ? nil : (.commands, 3_600)
         case .end, .suspend, .discard, .recover: return nil
         }
@@ -187,7 +187,7 @@ extension SessionEngineMachine {
         {
             return reached
         }
-        let records = sessions(of: key.user).compactMap { entries[$0] }
+        let records = table.sessions(of: key.user).compactMap { entries[$0] }
         let open = records.filter { $0.record.session.canContinue }
         if open.count >= UserLimit.openSessions {
             let leaves = open.filter { !$0.record.session.isUnfinished }.map(\.record.publishedAt).min()
