@@ -26,9 +26,9 @@ extension VirtualRunLoop {
         }
         runners.formUnion(users.union(owners))
         ghostOwners.formUnion(owners)
-        guard !machine.foreign.isEmpty else { return }
+        guard !machine.others.shards.isEmpty else { return }
         try await copy(users.union(owners), now)
-        let shards = machine.foreign.sorted()
+        let shards = machine.others.shards.sorted()
         let folders = users.sorted().flatMap { user in shards.map { StoreFolder(shard: $0, path: "\(user)") } }
         var parts: [User: [RunPart]] = [:]
         for record in try await store.records(in: RunRecord.parts, below: folders) {
@@ -36,17 +36,17 @@ extension VirtualRunLoop {
             else { continue }
             parts[user, default: []].append(part)
         }
-        for user in users { machine.elsewhere[user, default: RunsElsewhere()].parts = parts[user] ?? [] }
+        for user in users { machine.others.contributions[user, default: RunsElsewhere()].parts = parts[user] ?? [] }
         let places = shards.map { StoreKey(shard: $0, key: "\(user)") }
         let tallies: [InvitationTally] = try await store.records(in: RunRecord.invitations, at: places)
             .compactMap { read($0, now) }
-        machine.elsewhere[user]?.invitations = tallies.reduce(0) { $0 + $1.count(now) }
+        machine.others.contributions[user]?.invitations = tallies.reduce(0) { $0 + $1.count(now) }
     }
 
     /// Reads the same again for requests whose ghosts have come.
     mutating func borrowForCreations(_ now: Moment) async throws {
-        guard !machine.creations.isEmpty, !machine.foreign.isEmpty, machine.isSweepDue(now) else { return }
-        let complete = Set(machine.collector.complete)
+        guard !machine.creations.isEmpty, !machine.others.shards.isEmpty, machine.isSweepDue(now) else { return }
+        let complete = Set(machine.rows.complete)
         for creation in machine.creations.values where !complete.isDisjoint(with: creation.ghosts.values) {
             try await borrow(for: creation.request, of: creation.user, now)
         }
@@ -54,7 +54,7 @@ extension VirtualRunLoop {
 
     /// Reads the runs with a session that a request wants as a ghost.
     private mutating func borrow(ghost key: SessionKey, _ now: Moment) async throws {
-        guard !machine.foreign.isEmpty || !machine.wants(key) else { return }
+        guard !machine.others.shards.isEmpty || !machine.wants(key) else { return }
         let ids = try await listings(of: key.user, now, everywhere: true)
             .filter { $0.sessions.contains(key.session) }.map(\.overview.run)
         try await borrow(ids.filter { outbox.owns($0.shard) }, now)
@@ -66,7 +66,7 @@ extension VirtualRunLoop {
             run.setBlocks(machine.blocked)
             lent.append(run)
         }
-        machine.lent[key] = lent
+        machine.others.lent[key] = lent
     }
 
     /// Another replica's run.
@@ -130,7 +130,7 @@ extension VirtualRunLoop {
         }
         let changed = others.filter { machine.people[$0] != copies[$0] }
         machine.people.merge(copies) { $1 }
-        for id in Set(changed.flatMap(machine.allRuns)).sorted() {
+        for id in Set(changed.flatMap(machine.index.all)).sorted() {
             outbox.add((try? machine.applyBlocks(to: id, now)) ?? [])
         }
     }

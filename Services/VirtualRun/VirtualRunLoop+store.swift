@@ -27,19 +27,19 @@ extension VirtualRunLoop {
         for record in try await store.records(in: RunRecord.invitations, shards: shards) {
             guard let user = User(record.key), var tally: InvitationTally = read(record, now) else { continue }
             tally.limit(to: now)
-            machine.invitations[user, default: [:]][record.shard] = tally
+            machine.invitations.load(tally, of: user, in: record.shard)
         }
         for record in try await store.records(in: RunRecord.cleared, shards: shards) {
             let names = record.key.split(separator: "/")
             guard names.count == 2, let run = RunID(String(names[0])), let user = User(String(names[1])),
                 let time: Moment = read(record, now)
             else { continue }
-            machine.cleared[run, default: [:]][user] = time.atMost(now)
+            machine.cleared.add(user, in: run, at: time.atMost(now))
         }
         for record in try await store.records(in: RunRecord.replies, shards: shards) {
             guard let user = User(String(record.key.prefix { $0 != "/" })), let reply: Reply = read(record, now)
             else { continue }
-            machine.load(reply, of: user, in: record.shard)
+            machine.replies.load(reply, of: record.shard, to: user)
         }
         for shard in shards.sorted() {
             try await eachRun(in: shard, now) { record, loop throws in
@@ -98,7 +98,7 @@ extension VirtualRunLoop {
 
     /// Loads the runs at rest that a batch is about.
     mutating func borrow(_ incoming: [RunMessage], _ now: Moment) async throws {
-        (machine.elsewhere, machine.lent) = ([:], [:])
+        machine.others.endRequests()
         var needed: Set<RunID> = []
         for message in incoming {
             if let run = message.namedRun { needed.insert(run) }
@@ -131,7 +131,7 @@ extension VirtualRunLoop {
             guard case .user(let user, .virtualRunRequest) = message.topic,
                 case .success(let request)? = message.request, outbox.owns(request.shard(of: user)),
                 !machine.isAnswered(request, of: user), ids[user, default: []].insert(request.id).inserted,
-                ids[user, default: []].count <= machine.rates.available(user, now)
+                ids[user, default: []].count <= machine.replies.available(to: user, now)
             else { return nil }
             return (user, request)
         }

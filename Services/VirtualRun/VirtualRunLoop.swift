@@ -56,7 +56,7 @@ struct VirtualRunLoop {
         case .ownership(.gained(let gained)):
             // There may be copies of these people.
             machine.drop(Set(gained.keys))
-            machine.foreign = Set(Shard.all).subtracting(outbox.epochs.keys)
+            machine.others.shards = Set(Shard.all).subtracting(outbox.epochs.keys)
             try await load(Set(gained.keys), now)
         case .ownership(.releasing), .ownership(.lost):
             if outbox.epochs.isEmpty { standBy() }
@@ -80,19 +80,17 @@ struct VirtualRunLoop {
             }
             trim(now)
             // Not with each batch: a change costs as much as there are subscriptions.
-            haveSubscriptionsChanged = machine.haveFollowedChanged
+            if machine.index.takeFollowedChange() { haveSubscriptionsChanged = true }
         }
         try await flush(now)
     }
 
     /// The subscriptions besides those of shards: the live metrics of runners. Most sessions are in no run.
-    var subscriptions: [MQTTSubscription] { machine.followed.keys.sorted().map(TopicFilter.metrics) }
+    var subscriptions: [MQTTSubscription] { machine.index.followed.map(TopicFilter.metrics) }
 
     mutating func takeSubscriptionChange() -> Bool {
-        guard haveSubscriptionsChanged else { return false }
-        haveSubscriptionsChanged = false
-        machine.haveFollowedChanged = false
-        return true
+        defer { haveSubscriptionsChanged = false }
+        return haveSubscriptionsChanged
     }
 
     /// Returns unused memory to the system.
@@ -179,9 +177,9 @@ struct VirtualRunLoop {
                 machine.receiveMetrics(metrics, of: key, isRetained: message.retain, now: now)
             }
         case .series(let number) where machine.wants(key):
-            try machine.collector.receiveChunk(message.payload, number: number, kind: .series, of: key)
+            try machine.rows.receiveChunk(message.payload, number: number, kind: .series, of: key)
         case .track(let number) where machine.wants(key):
-            try machine.collector.receiveChunk(message.payload, number: number, kind: .track, of: key)
+            try machine.rows.receiveChunk(message.payload, number: number, kind: .track, of: key)
         case _ where message.payload.isEmpty: break
         case .state where incoming(message, names: key):
             outbox.add(machine.receiveState(try SessionState(message.payload), now: now))
@@ -206,7 +204,7 @@ struct VirtualRunLoop {
         _ message: MQTTMessage, _ kind: ChunkKind, of key: SessionKey
     ) throws(PayloadError) {
         let summary = try JSONCoding.decode(SummaryHead.self, from: message.payload)
-        machine.collector.receiveSummary(revision: summary.revision, chunks: summary.chunks, kind: kind, of: key)
+        machine.rows.receiveSummary(revision: summary.revision, chunks: summary.chunks, kind: kind, of: key)
     }
 
     private mutating func receiveRequest(

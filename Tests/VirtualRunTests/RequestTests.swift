@@ -47,7 +47,7 @@ struct ServiceRequestTests {
                 number.isMultiple(of: 2) ? .addContact(ben) : .removeContact(ben)
             try await runs.request(anna, nil, action, id: ids[number])
         }
-        #expect(runs.loop.machine.replies[anna]?.map(\.reply.id) == Array(ids.dropFirst()))
+        #expect(runs.loop.machine.replies.replies(to: anna).map(\.reply.id) == Array(ids.dropFirst()))
         let stored = try await runs.store.records(in: RunRecord.replies, shards: [anna.shard])
         #expect(stored.count == 200)
     }

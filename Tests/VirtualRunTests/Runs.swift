@@ -39,7 +39,7 @@ struct Runs {
         }
         guard isSettled else { return }
         try await connect()
-        clock.advance(by: .seconds(VirtualRunMachine.grace))
+        clock.advance(by: .seconds(RunFeed.grace))
     }
 
     /// Connects to a broker with a metrics-aggregator, and returns the sent messages.

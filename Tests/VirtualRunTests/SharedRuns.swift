@@ -27,7 +27,7 @@ struct SharedRuns {
             replicas.append(try await Runs(stores[index], clock: clock, isSettled: false))
         }
         for index in replicas.indices { try await exchange(try await replicas[index].connect()) }
-        clock.advance(by: .seconds(VirtualRunMachine.grace))
+        clock.advance(by: .seconds(RunFeed.grace))
         // Each shard of a new store is examined in a tick.
         try await pass(30)
     }

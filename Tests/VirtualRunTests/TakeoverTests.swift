@@ -107,7 +107,7 @@ struct TakeoverTests {
         var (owner, standby) = try await replicas()
         let id = try await owner.start(anna, [ben])
         try await owner.loop.handle(.ownership(stores[0].lose(Set(Shard.all))))
-        #expect(owner.loop.machine.entries.isEmpty && owner.loop.machine.followed.isEmpty)
+        #expect(owner.loop.machine.entries.isEmpty && owner.loop.machine.index.followed.isEmpty)
         _ = try await takeOver(&standby)
         try await standby.accept(anna, nil, .block(ben))
         try await standby.pass(11)

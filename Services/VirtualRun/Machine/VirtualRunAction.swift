@@ -121,7 +121,9 @@ extension VirtualRunMachine: OwningMachine {
             guard let part = entries[id]?.parts[user] else { return [.delete(RunRecord.parts, key)] }
             return [.put(RunRecord.parts, key, part)]
         case .saveInvitations(let shard, let user):
-            guard let tally = invitations[user]?[shard] else { return [.delete(RunRecord.invitations, user)] }
+            guard let tally = invitations.tally(of: user, in: shard) else {
+                return [.delete(RunRecord.invitations, user)]
+            }
             return [.put(RunRecord.invitations, user, tally)]
         case .saveMeeting(let user, let meeting):
             return [.put(RunRecord.meetings, "\(meeting.run)/\(user)/\(meeting.user)", meeting.at)]
@@ -132,7 +134,7 @@ extension VirtualRunMachine: OwningMachine {
                 + others.map { .delete(RunRecord.meetings, "\(id)/\($0)/\(user)") }
         case .saveCleared(let id, let user):
             let key = "\(id)/\(user)"
-            guard let moment = cleared[id]?[user] else { return [.delete(RunRecord.cleared, key)] }
+            guard let moment = cleared.time(of: user, in: id) else { return [.delete(RunRecord.cleared, key)] }
             return [.put(RunRecord.cleared, key, moment)]
         case .linkGhost(let key, let id): return [.put(RunRecord.ghosts, "\(key)/\(id)", true)]
         case .unlinkGhost(let key, let id): return [.delete(RunRecord.ghosts, "\(key)/\(id)")]
@@ -140,8 +142,8 @@ extension VirtualRunMachine: OwningMachine {
             guard let person = people[user] else { return [] }
             return [.put(RunRecord.people, user, person)]
         case .saveReply(_, let user, let id):
-            guard let stored = replies[user]?.first(where: { $0.reply.id == id }) else { return [] }
-            return [.put(RunRecord.replies, "\(user)/\(id)", stored.reply)]
+            guard let reply = replies.reply(to: id, of: user) else { return [] }
+            return [.put(RunRecord.replies, "\(user)/\(id)", reply)]
         case .eraseReplies(_, let user, let ids): return ids.map { .delete(RunRecord.replies, "\(user)/\($0)") }
         case .saveKey(let bytes):
             return [PendingWrite(RunRecord.keys, .put(key: RunRecord.hidingKey.key, value: bytes))]
@@ -172,16 +174,10 @@ extension VirtualRunMachine: OwningMachine {
         for id in entries.keys where shards.contains(id.shard) { evict(id) }
         creations = creations.filter { !shards.contains($0.key.shard) }
         people = people.filter { !shards.contains($0.key.shard) }
-        cleared = cleared.filter { !shards.contains($0.key.shard) }
-        for user in invitations.keys {
-            invitations[user] = invitations[user]?.filter { !shards.contains($0.key) }
-            if invitations[user]?.isEmpty ?? true { invitations[user] = nil }
-        }
-        for shard in shards { announcedAt[shard] = nil }
-        foreign.formUnion(shards)
-        for user in replies.keys {
-            replies[user]?.removeAll { shards.contains($0.shard) }
-            if replies[user]?.isEmpty ?? false { replies[user] = nil }
-        }
+        cleared.drop(shards)
+        invitations.drop(shards)
+        replies.drop(shards)
+        feed.drop(shards)
+        others.shards.formUnion(shards)
     }
 }

@@ -24,7 +24,7 @@ extension VirtualRunMachine {
         }
         var actions = set(person, of: user, now)
         if person.blocked != before.blocked {
-            for id in allRuns(of: user) { actions += try applyBlocks(to: id, now) }
+            for id in index.all(of: user) { actions += try applyBlocks(to: id, now) }
         }
         return actions + accept(request, user, now)
     }
@@ -41,7 +41,7 @@ extension VirtualRunMachine {
     /// Makes two users each other's contacts. The owners of their shards do it: others, once their view of the run shows it.
     mutating func befriend(_ user: User, _ host: User, in id: RunID, _ now: Moment) -> [VirtualRunAction] {
         [(user, host), (host, user)].flatMap { own, other -> [VirtualRunAction] in
-            foreign.contains(own.shard)
+            others.own(own)
                 ? [.saveMeeting(own, RunMeeting(run: id, user: other, at: now.wallClock))]
                 : addContact(other, to: own, now)
         }
@@ -64,7 +64,7 @@ extension VirtualRunMachine {
 
     /// Whom a user blocks; `nil` if that is not known here.
     func blocked(by user: User) -> [User]? {
-        people[user]?.blocked ?? (foreign.contains(user.shard) ? nil : [])
+        people[user]?.blocked ?? (others.own(user) ? nil : [])
     }
 
     /// Copies the blocks between a run's people into the run.
@@ -77,7 +77,7 @@ extension VirtualRunMachine {
 
     /// Copies what the owner of another shard says of a user who has a part in runs here.
     mutating func copy(_ person: RunPeople?, of user: User, _ now: Moment) -> [VirtualRunAction] {
-        let runs = allRuns(of: user)
+        let runs = index.all(of: user)
         guard !runs.isEmpty else { return [] }
         var copy = PersonRecord()
         if let person {
@@ -103,7 +103,7 @@ extension VirtualRunMachine {
 
     /// Forgets copies of users who have no part in runs here.
     mutating func forgetPeople() {
-        people = people.filter { !foreign.contains($0.key.shard) || runs[$0.key] != nil || haunted[$0.key] != nil }
+        people = people.filter { !others.own($0.key) || index.knows($0.key) }
     }
 
     // MARK: Profiles and deletion
@@ -115,7 +115,7 @@ extension VirtualRunMachine {
     mutating func receiveProfile(_ profile: RunnerProfile, of user: User, now: Moment) -> Bool {
         let known = profiles.updateValue(profile, forKey: user)
         if known?.units != profile.units || known?.maximumHeartRate != profile.maximumHeartRate {
-            for id in runs[user] ?? [] {
+            for id in index.runs(of: user) {
                 refresh(id, now)
                 look(id)
             }
@@ -126,7 +126,7 @@ extension VirtualRunMachine {
 
     /// Whether the user's record says that a deletion was applied; `nil` if another replica has it.
     private func isErased(_ user: User, by erasedAt: Timestamp) -> Bool? {
-        guard !foreign.contains(user.shard) else { return nil }
+        guard !others.own(user) else { return nil }
         return (people[user]?.erasedAt ?? Timestamp(microseconds: .min)) >= erasedAt
     }
 
@@ -141,10 +141,10 @@ extension VirtualRunMachine {
     mutating func erase(_ user: User, listed: [RunListing], now: Moment) -> [VirtualRunAction] {
         guard let erasedAt = profiles[user]?.erasedAt else { return [] }
         var actions: [VirtualRunAction] = []
-        for id in allRuns(of: user) {
+        for id in index.all(of: user) {
             guard let entry = entries[id], entry.run.has(user, before: erasedAt) else { continue }
             if entry.record.views[user]?.isCleared == false {
-                cleared[id, default: [:]][user] = now
+                cleared.add(user, in: id, at: now)
                 actions.append(.saveCleared(id, user))
             }
             actions += (try? change(id, by: user, now) { run throws(Refusal) in run.erase(user, now: now) }) ?? []
@@ -158,36 +158,22 @@ extension VirtualRunMachine {
             actions.append(.savePerson(user))
             if hadPeople { actions.append(.publishPeople(user)) }
         }
-        for reply in replies[user] ?? [] where reply.reply.now <= erasedAt {
-            actions.append(.eraseReplies(reply.shard, user, [reply.reply.id]))
-        }
-        replies[user]?.removeAll { $0.reply.now <= erasedAt }
+        actions += replies.erase(user, until: erasedAt).map { .eraseReplies($0.shard, user, [$0.reply.id]) }
         let gone = listed.filter { entries[$0.overview.run]?.run.participant(user) == nil }
         return actions + gone.map { .unlist(user, $0) } + reviseDue(now)
     }
 
-    /// Clears the `partners` of a deleted account again: they have QoS 0, and a broker that restarts restores old ones.
+    /// Clears the `partners` of deleted accounts again.
     mutating func clearPartners(of id: RunID, _ now: Moment) -> [VirtualRunAction] {
-        var gone: [User] = []
-        for (user, time) in (cleared[id] ?? [:]).sorted(by: { $0.key < $1.key }) {
-            if now.seconds(since: time) < RetainedTopic.lifetime {
-                send(Topic.user(user, .partners(id)).message([]), of: id.shard)
-            } else {
-                gone.append(user)
-                cleared[id]?[user] = nil
-            }
-        }
-        if cleared[id]?.isEmpty ?? false { cleared[id] = nil }
-        return gone.map { .saveCleared(id, $0) }
+        let users = cleared.advance(id, now)
+        for user in users.due { send(Topic.user(user, .partners(id)).message([]), of: id.shard) }
+        return users.gone.map { .saveCleared(id, $0) }
     }
 
     /// Forgets what no connect clears any more.
     mutating func forgetCleared(in shard: Shard, _ now: Moment) -> [VirtualRunAction] {
-        cleared.keys.filter { $0.shard == shard }.sorted().flatMap { clearPartners(of: $0, now) }
+        cleared.runs(in: [shard]).flatMap { clearPartners(of: $0, now) }
     }
-
-    /// The runs of the user and those with a ghost of the user.
-    func allRuns(of user: User) -> [RunID] { (runs[user] ?? []).union(haunted[user] ?? []).sorted() }
 
     /// Removes what a run keeps of a user besides its own facts, and clears the user's topics.
     private mutating func forget(_ user: User, in id: RunID) -> [VirtualRunAction] {

@@ -9,13 +9,13 @@ extension VirtualRunMachine {
     mutating func answerRequest(
         _ request: VirtualRunRequest, of user: User, now: Moment, using random: inout some RandomNumberGenerator
     ) -> [VirtualRunAction] {
-        if var known = replies[user]?.first(where: { $0.reply.id == request.id })?.reply {
+        if var known = replies.reply(to: request.id, of: user) {
             known.now = now.wallClock
             return [.reply(request.shard(of: user), user, request.client, known)]
         }
         // The reply comes with the ghosts' curves.
         if let run = request.run, let creation = creations[run], creation.request.id == request.id { return [] }
-        guard rates.take(user, now) else {
+        guard replies.admit(user, now) else {
             return [.limited(user), refuse(request, user, .tooManyRunRequests, now)]
         }
         do throws(Refusal) {
@@ -27,7 +27,7 @@ extension VirtualRunMachine {
 
     /// Whether a repeated request has its reply already, or waits for it.
     func isAnswered(_ request: VirtualRunRequest, of user: User) -> Bool {
-        replies[user]?.contains { $0.reply.id == request.id } ?? false
+        replies.reply(to: request.id, of: user) != nil
             || request.run.flatMap { creations[$0] }?.request.id == request.id
     }
 
@@ -36,7 +36,9 @@ extension VirtualRunMachine {
     ) throws(Refusal) -> [VirtualRunAction] {
         guard let id = request.run else { return try performOnPeople(request, user, now) }
         let action = request.action
-        guard foreign.isEmpty || elsewhere[user] != nil || !action.needsOthers else { throw .tooManyRunRequests }
+        guard others.shards.isEmpty || others.contributions[user] != nil || !action.needsOthers else {
+            throw .tooManyRunRequests
+        }
         if case .create(let proposal) = action, entries[id] == nil {
             return try create(id, proposal, request, user, now)
         }
@@ -137,31 +139,25 @@ extension VirtualRunMachine {
 
     /// The contributions of other runs to a user's limits.
     private func parts(of user: User, besides id: RunID? = nil) -> [RunPart] {
-        (runs[user] ?? []).filter { $0 != id }.compactMap { entries[$0]?.run.part(of: user) }
-            + (elsewhere[user]?.parts ?? [])
+        index.runs(of: user).filter { $0 != id }.compactMap { entries[$0]?.run.part(of: user) }
+            + (others.contributions[user]?.parts ?? [])
     }
 
     private mutating func countInvitations(_ count: Int, of user: User, _ id: RunID, _ now: Moment) -> VirtualRunAction
     {
-        invitations[user, default: [:]][id.shard, default: InvitationTally(0, now)].add(count, now)
+        invitations.add(count, of: user, in: id.shard, now)
         return .saveInvitations(id.shard, user)
     }
 
     /// Forgets invitations that count no more.
     mutating func forgetInvitations(in shard: Shard, _ now: Moment) -> [VirtualRunAction] {
-        let old = invitations.filter { $0.value[shard]?.isOver(now) ?? false }.keys.sorted()
-        for user in old {
-            invitations[user]?[shard] = nil
-            if invitations[user]?.isEmpty ?? false { invitations[user] = nil }
-        }
-        return old.map { .saveInvitations(shard, $0) }
+        invitations.forget(in: shard, now).map { .saveInvitations(shard, $0) }
     }
 
     /// Why invitations are refused.
     private func refusal(of users: [User], from host: User, _ now: Moment) -> Refusal? {
         if let refusal = refusal(ofInvitationsTo: users) { return refusal }
-        let sent =
-            (invitations[host] ?? [:]).values.reduce(0) { $0 + $1.count(now) } + (elsewhere[host]?.invitations ?? 0)
+        let sent = invitations.count(of: host, now) + (others.contributions[host]?.invitations ?? 0)
         guard users.count <= RunLimit.invitations - sent else { return .inviteLimit }
         let hosted = parts(of: host).filter(\.isHost)
         let isAtLimit = users.contains { user in
@@ -172,7 +168,7 @@ extension VirtualRunMachine {
 
     /// Whether a user is shown a host's invitation.
     func isReachable(_ user: User, for host: User) -> Bool {
-        guard people[user]?.accepts(invitationOf: host) ?? !foreign.contains(user.shard) else { return false }
+        guard people[user]?.accepts(invitationOf: host) ?? !others.own(user) else { return false }
         return parts(of: user).count(where: \.isShown) < RunLimit.shown
     }
 
@@ -195,18 +191,8 @@ extension VirtualRunMachine {
             request.run.map { entries[$0]?.record.views[user]?.topic.revision } ?? people[user]?.topic.revision
         let reply = Reply(id: request.id, revision: revision, now: now.wallClock)
         let shard = request.shard(of: user)
-        let all = (replies[user] ?? []) + [StoredReply(shard: shard, reply: reply)]
-        replies[user] = all.suffix(RunLimit.replies)
-        let gone = all.dropLast(RunLimit.replies)
-        return gone.map { .eraseReplies($0.shard, user, [$0.reply.id]) }
+        return replies.add(reply, of: shard, to: user).map { .eraseReplies($0.shard, user, [$0.reply.id]) }
             + [.saveReply(shard, user, request.id), .reply(shard, user, request.client, reply)]
-    }
-
-    /// Takes over the replies of some shards from the store.
-    mutating func load(_ reply: Reply, of user: User, in shard: Shard) {
-        guard replies[user]?.contains(where: { $0.reply.id == reply.id }) != true else { return }
-        replies[user, default: []].append(StoredReply(shard: shard, reply: reply))
-        replies[user]?.sort { ($0.reply.now, $0.reply.id) < ($1.reply.now, $1.reply.id) }
     }
 }
 

@@ -11,7 +11,7 @@ extension VirtualRunMachine {
         let key = state.key
         // Results are those of the recording. A completed session changes them no more.
         if state.edited == true, state.status == .completed, knowsEnd(of: key) { return [] }
-        var ids = sessions[key] ?? []
+        var ids = index.runs(with: key)
         if let run = state.run { ids.insert(run) }
         var actions = state.status == .deleted ? refuseCreations(with: key, now) : []
         for id in ids.sorted() where entries[id] != nil {
@@ -28,12 +28,13 @@ extension VirtualRunMachine {
 
     /// Whether all runs of a session know its end.
     private func knowsEnd(of key: SessionKey) -> Bool {
-        guard let ids = sessions[key], !ids.isEmpty else { return false }
-        return ids.allSatisfy { id in
-            entries[id]?.run.participant(key.user)?.entry?.sessions.contains {
-                $0.session == key.session && $0.endedAt != nil
-            } ?? true
-        }
+        let ids = index.runs(with: key)
+        return !ids.isEmpty
+            && ids.allSatisfy { id in
+                entries[id]?.run.participant(key.user)?.entry?.sessions.contains {
+                    $0.session == key.session && $0.endedAt != nil
+                } ?? true
+            }
     }
 
     /// Removes what a run keeps of a deleted session.
@@ -43,7 +44,7 @@ extension VirtualRunMachine {
         let isGone = entry.finals[runner]?.session == key.session
         if isGone { entries[id]?.finals[runner] = nil }
         entries[id]?.record.workouts[key.user]?.removeAll { $0.session == key.session }
-        collector.remove(key)
+        rows.remove(key)
         return [.save(id)] + (isGone ? [.saveFinal(id, runner)] : []) + forgetGhosts(in: id)
     }
 
@@ -56,7 +57,7 @@ extension VirtualRunMachine {
 
     /// Publishes what a run's figures ask for.
     mutating func advanceLive(_ id: RunID, _ now: Moment) -> [VirtualRunAction] {
-        let isFed = isFed(id)
+        let isFed = feed.feeds(id)
         guard let outputs = with(id, { $0.live.advance(isFed: isFed, now: now) }) else { return [] }
         var cues: [VirtualRunAction] = []
         for output in outputs {
@@ -91,7 +92,7 @@ extension VirtualRunMachine {
 
     /// Whether rows of a session matter to a run.
     func wants(_ key: SessionKey) -> Bool {
-        sessions[key] != nil || creations.values.contains { $0.ghosts.values.contains(key) }
+        index.knows(key) || creations.values.contains { $0.ghosts.values.contains(key) }
     }
 
     /// Handles a session's finished record.
@@ -101,9 +102,9 @@ extension VirtualRunMachine {
         var actions: [VirtualRunAction] = []
         for id in creations.keys.sorted() where creations[id]?.ghosts.values.contains(key) ?? false {
             creations[id]?.workouts[key] = workout
-            collector.want(key, summaries: workout.summaries, now: now)
+            rows.collect(key, workout.summaries, now: now)
         }
-        var ids = sessions[key] ?? []
+        var ids = index.runs(with: key)
         if let named { ids.insert(named) }
         for id in ids.sorted() {
             guard entries[id]?.run.participant(key.user)?.entry != nil,
@@ -124,31 +125,27 @@ extension VirtualRunMachine {
             guard let workout = entry.record.workout(of: participant) else { continue }
             let final = entry.finals[.participant(participant.user)]
             guard final?.session != workout.session || final?.summaries != workout.summaries else { continue }
-            let key = SessionKey(participant.user, workout.session)
-            if collecting[key] == workout.summaries, collector.wanted.contains(key) { continue }
-            collecting[key] = workout.summaries
-            collector.want(key, summaries: workout.summaries, now: now)
+            rows.collect(SessionKey(participant.user, workout.session), workout.summaries, now: now)
         }
     }
 
     /// Takes complete rows, and asks for missing ones.
     mutating func collect(_ now: Moment) -> [VirtualRunAction] {
         var actions: [VirtualRunAction] = []
-        for key in collector.complete {
-            collecting[key] = nil
+        for key in rows.complete {
             do throws(PayloadError) {
-                guard let (series, track) = collector.take(key) else { continue }
-                actions += take(try series.readChunks().series, try track.readChunks().track, of: key, now)
+                guard let (series, track) = try rows.take(key) else { continue }
+                actions += take(series, track, of: key, now)
             } catch {
                 // The next revision of the workout collects them again.
                 counts.corrupt += 1
             }
         }
-        guard !announcedAt.isEmpty else { return actions }
-        let overdue = collector.advance(to: now)
-        for key in overdue.expired { collecting[key] = nil }
-        for key in overdue.requests {
-            if let id = sessions[key]?.first ?? creations.first(where: { $0.value.ghosts.values.contains(key) })?.key {
+        guard feed.isConnected else { return actions }
+        for key in rows.advance(to: now) {
+            if let id = index.runs(with: key).first
+                ?? creations.first(where: { $0.value.ghosts.values.contains(key) })?.key
+            {
                 actions.append(.request(id, key))
             }
         }
@@ -159,7 +156,7 @@ extension VirtualRunMachine {
         -> [VirtualRunAction]
     {
         var actions: [VirtualRunAction] = []
-        for id in (sessions[key] ?? []).sorted() {
+        for id in index.runs(with: key).sorted() {
             guard let entry = entries[id], let participant = entry.run.participant(key.user),
                 let workout = entry.record.workout(of: participant), workout.session == key.session
             else { continue }
@@ -215,7 +212,7 @@ extension VirtualRunMachine {
 
     /// Whether a session's owner shares it as a ghost with another participant of its finished run.
     func sharesGhost(_ key: SessionKey, with user: User) -> Bool {
-        ((sessions[key] ?? []).compactMap { entries[$0]?.run } + (lent[key] ?? [])).contains { run in
+        (index.runs(with: key).compactMap { entries[$0]?.run } + (others.lent[key] ?? [])).contains { run in
             run.status == .finished && run.participant(key.user)?.session?.session == key.session
                 && run.participant(user)?.takesPart ?? false && run.sharing(of: key.user, with: user).ghost
         }
@@ -232,8 +229,8 @@ extension VirtualRunMachine {
     /// Removes a session as a ghost from runs that others made.
     mutating func withdrawGhosts(_ key: SessionKey, _ now: Moment) -> [VirtualRunAction] {
         let (owner, session) = (key.user, key.session)
-        lent[key] = nil
-        return (sessions[key] ?? []).sorted().flatMap { other -> [VirtualRunAction] in
+        others.lent[key] = nil
+        return index.runs(with: key).sorted().flatMap { other -> [VirtualRunAction] in
             guard entries[other]?.run.creator != owner else { return [] }
             let actions =
                 (try? change(other, now) { run throws(Refusal) in
@@ -292,7 +289,7 @@ extension VirtualRunMachine {
             let missing = creation.ghosts.values.filter { creation.curves[$0] == nil }.sorted()
             if now.seconds(since: creation.since) >= RunCreation.timeout, let key = missing.first {
                 creations[id] = nil
-                for key in missing where sessions[key] == nil { collector.remove(key) }
+                for key in missing where !index.knows(key) { rows.remove(key) }
                 actions += refuse(creation, .ghostNotFound(key), now)
             } else if creation.askedAt.map({ now.seconds(since: $0) >= RunCreation.interval }) ?? true {
                 creations[id]?.askedAt = now

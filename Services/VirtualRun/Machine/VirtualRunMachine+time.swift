@@ -32,7 +32,7 @@ extension VirtualRunMachine {
     private mutating func settle(_ id: RunID, _ now: Moment) -> [VirtualRunAction] {
         var actions: [VirtualRunAction] = []
         let due = with(id) { (run: $0.runDue, live: $0.liveDue, now: $0.live.due) }
-        if let passable = passable(id), passable <= now, let due = due?.run, due <= now {
+        if let passable = feed.passable(id), passable <= now, let due = due?.run, due <= now {
             actions += (try? change(id, now) { run throws(Refusal) in run.advance(to: now) }) ?? []
         }
         // What a message of now made due is not late.
@@ -77,7 +77,7 @@ extension VirtualRunMachine {
     /// Whether nothing happens in the run any more without a request or a later record.
     func isAtRest(_ entry: LoadedRun) -> Bool {
         entry.run.status.isOver && entry.record.views.values.allSatisfy(\.isCleared) && entry.pendingViews.isEmpty
-            && entry.run.sessionKeys.isDisjoint(with: collector.wanted)
+            && entry.run.sessionKeys.isDisjoint(with: rows.wanted)
     }
 
     /// Removes everything of a run.

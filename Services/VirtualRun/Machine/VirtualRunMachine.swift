@@ -14,75 +14,37 @@ import Workouts
 /// replicas, the machine knows only what the loop read from the store for the current requests, and what later messages
 /// brought.
 struct VirtualRunMachine {
-    /// Seconds after a connect or a takeover in which no deadline of a run passes: repeated requests come first.
-    static let grace = 10.0
-
-    /// A reply to an accepted request.
-    struct StoredReply: Equatable {
-        let shard: Shard
-        let reply: Reply
-    }
-
     /// Moves the circles that hide homes.
     var hidingKey: HidingKey
     var entries: [RunID: LoadedRun] = [:]
-    /// The runs in memory in which each user has a part.
-    private(set) var runs: [User: Set<RunID>] = [:]
-    /// The runs in memory in which a session of each user runs along.
-    private(set) var haunted: [User: Set<RunID>] = [:]
-    /// The participants of runs in memory that are not over, with these runs: their live metrics are subscribed to.
-    private(set) var followed: [User: Set<RunID>] = [:]
-    /// Whether ``followed`` has other users than when this was last cleared.
-    var haveFollowedChanged = false
-    /// The runs of sessions: those of participants, and those that ghosts repeat.
-    private(set) var sessions: [SessionKey: Set<RunID>] = [:]
-    /// The shards that other replicas may own.
-    var foreign: Set<Shard> = []
-    /// Those of owned shards, and copies of others whom a run here needs.
-    var people: [User: PersonRecord] = [:]
-    /// The contribution of other replicas' runs to users' limits, for the current requests.
-    var elsewhere: [User: RunsElsewhere] = [:]
-    /// Finished runs of other replicas with a session that a request wants as a ghost.
-    var lent: [SessionKey: [Run]] = [:]
-    /// The accounts that can take part in runs; empty until the broker's plugin has published them.
-    private var accounts: Set<User> = []
-    /// Invitations by sender and shard of the runs.
-    var invitations: [User: [Shard: InvitationTally]] = [:]
-    /// The `partners` that deletions cleared, and when; each connect clears them again for 48 h.
-    var cleared: [RunID: [User: Moment]] = [:]
-    /// What the service reads of users' profiles.
-    var profiles: [User: RunnerProfile] = [:]
-    /// The replies to each user, the oldest first.
-    var replies: [User: [StoredReply]] = [:]
-    var rates = Self.fullRates
-    private static var fullRates: RateTable<User, Moment> {
-        RateTable(burst: RunLimit.requestBurst, perSecond: RunLimit.requestRate)
-    }
-    /// Runs that wait for the curves of their ghosts.
-    var creations: [RunID: RunCreation] = [:]
-    var collector = ChunkCollector(timing: .virtualRun)
+    var index = RunIndex()
     private(set) var deadlines = Deadlines<RunID, Moment>()
-    /// The summaries whose rows the collector wants.
-    var collecting: [SessionKey: [String: Int64]] = [:]
     /// Runs with new snapshots.
     var touched: Set<RunID> = []
     /// Runs with pending views.
     var viewing: Set<RunID> = []
+    var feed = RunFeed()
+    var others = OtherReplicas()
+    /// Those of owned shards, and copies of others whom a run here needs.
+    var people: [User: PersonRecord] = [:]
+    /// The accounts that can take part in runs; empty until the broker's plugin has published them.
+    private var accounts: Set<User> = []
+    /// What the service reads of users' profiles.
+    var profiles: [User: RunnerProfile] = [:]
+    var replies = RunReplies()
+    var invitations = SentInvitations()
+    var cleared = ClearedPartners()
+    /// Runs that wait for the curves of their ghosts.
+    var creations: [RunID: RunCreation] = [:]
+    var rows = RunRows()
     /// Messages that depend on nothing in the store.
     private var outgoing: [(shard: Shard, message: MQTTMessage)] = []
-    /// When messages about a shard began to arrive: absent without a connection, and until a takeover has its subscriptions.
-    var announcedAt: [Shard: Moment] = [:]
-    /// The metrics-aggregators that are online.
-    private var aggregators = OnlineProcesses()
     var sweptAt: Moment?
     var counts = RunCounts()
 
     init(hidingKey: HidingKey) {
         self.hidingKey = hidingKey
     }
-
-    /// Whether snapshots of a run's runners can arrive.
-    func isFed(_ id: RunID) -> Bool { announcedAt[id.shard] != nil && !aggregators.isEmpty }
 
     // MARK: Runs
 
@@ -103,7 +65,7 @@ struct VirtualRunMachine {
             entry.parts[participant.user] = record.run.part(of: participant.user)
         }
         entries[id] = entry
-        index(id, before: nil)
+        index.update(id, before: nil, now: record.run)
         refresh(id, now)
         collect(id, now)
     }
@@ -119,7 +81,7 @@ struct VirtualRunMachine {
         try body(&run)
         guard run != before else { return [] }
         entries[id]?.record.run = run
-        index(id, before: before)
+        index.update(id, before: before, now: run)
         for participant in run.participants {
             let known = before.participant(participant.user)
             let isUrgent =
@@ -155,7 +117,7 @@ struct VirtualRunMachine {
         }
         if let due = due?.live { deadlines.schedule(id, at: due) }
         // Without a connection the next connect schedules it.
-        if let due = due?.run, let passable = passable(id) { deadlines.schedule(id, at: max(due, passable)) }
+        if let due = due?.run, let passable = feed.passable(id) { deadlines.schedule(id, at: max(due, passable)) }
     }
 
     /// Reads or changes an entry in its place. To read one through the dictionary copies it.
@@ -175,54 +137,16 @@ struct VirtualRunMachine {
         for participant in entries[id]?.run.participants ?? [] { look(id, participant.user) }
     }
 
-    private mutating func index(_ id: RunID, before: Run?) {
-        let run = entries[id]?.run
-        func move(_ users: (Run) -> [User], in index: inout [User: Set<RunID>]) {
-            let (old, new) = (Set(before.map(users) ?? []), Set(run.map(users) ?? []))
-            for user in old.subtracting(new) {
-                index[user]?.remove(id)
-                if index[user]?.isEmpty ?? false { index[user] = nil }
-            }
-            for user in new { index[user, default: []].insert(id) }
-        }
-        move({ $0.participants.map(\.user) }, in: &runs)
-        move({ $0.ghosts.compactMap(\.owner) }, in: &haunted)
-        follow(id, before: before?.followed ?? [], now: run?.followed ?? [])
-        let (old, new) = (before?.sessionKeys ?? [], run?.sessionKeys ?? [])
-        for key in old.subtracting(new) {
-            sessions[key]?.remove(id)
-            if sessions[key]?.isEmpty ?? false { sessions[key] = nil }
-        }
-        for key in new.subtracting(old) { sessions[key, default: []].insert(id) }
-    }
-
-    private mutating func follow(_ id: RunID, before: Set<User>, now: Set<User>) {
-        guard before != now else { return }
-        for user in before.subtracting(now) {
-            followed[user]?.remove(id)
-            guard followed[user]?.isEmpty ?? false else { continue }
-            followed[user] = nil
-            haveFollowedChanged = true
-        }
-        for user in now {
-            if followed[user] == nil { haveFollowedChanged = true }
-            followed[user, default: []].insert(id)
-        }
-    }
-
     /// Removes a run from memory.
     mutating func evict(_ id: RunID) {
         guard let entry = entries.removeValue(forKey: id) else { return }
-        index(id, before: entry.run)
+        index.update(id, before: entry.run, now: nil)
         viewing.remove(id)
         deadlines.remove(id)
-        for key in entry.run.sessionKeys where sessions[key] == nil { collector.remove(key) }
+        for key in entry.run.sessionKeys where !index.knows(key) { rows.remove(key) }
     }
 
     // MARK: Connection
-
-    /// The first moment at which deadlines of a run pass; `nil` without a connection.
-    func passable(_ id: RunID) -> Moment? { announcedAt[id.shard].map { $0 + Self.grace } }
 
     /// A new connection: every view goes out again, then the partners, live runs first.
     mutating func connected(now: Moment) -> [VirtualRunAction] {
@@ -237,8 +161,9 @@ struct VirtualRunMachine {
 
     /// Removes what messages say that no longer arrive.
     mutating func standBy() {
-        (announcedAt, aggregators, elsewhere, lent) = ([:], OnlineProcesses(), [:], [:])
-        (profiles, rates, collecting, collector) = ([:], Self.fullRates, [:], ChunkCollector(timing: .virtualRun))
+        (feed, profiles, rows) = (RunFeed(), [:], RunRows())
+        others.endRequests()
+        replies.forgetRates()
         (touched, viewing, accounts) = ([], [], [])
     }
 
@@ -255,13 +180,13 @@ struct VirtualRunMachine {
 
     /// Ages stand until the next connection has a metrics-aggregator.
     mutating func disconnected(now: Moment) -> [VirtualRunAction] {
-        (announcedAt, aggregators) = ([:], OnlineProcesses())
-        return entries.keys.sorted().flatMap { advanceLive($0, now) }
+        feed = RunFeed()
+        return advanceAllLive(now)
     }
 
     /// Publishes the retained topics of some shards whose messages now arrive, live runs first.
     mutating func announce(_ shards: Set<Shard>, now: Moment) -> [VirtualRunAction] {
-        for shard in shards { announcedAt[shard] = now }
+        feed.announce(shards, now: now)
         for id in entries.keys where shards.contains(id.shard) {
             entries[id]?.live.connect(now: now)
             schedule(id)
@@ -279,7 +204,7 @@ struct VirtualRunMachine {
                 .filter { entries[id]?.record.views[$0].map { !$0.isCleared } ?? false }
                 .map { .publishView(id, $0) }
         }
-        for id in cleared.keys.sorted() where shards.contains(id.shard) { actions += clearPartners(of: id, now) }
+        for id in cleared.runs(in: shards) { actions += clearPartners(of: id, now) }
         let published = people.filter { shards.contains($0.key.shard) && $0.value.topic.revision > 0 }
         return actions.uniqued() + published.keys.sorted().map { .publishPeople($0) }
     }
@@ -288,21 +213,16 @@ struct VirtualRunMachine {
     mutating func receivePresence(
         _ message: MQTTMessage, of aggregator: ProcessName, now: Moment
     ) throws(PayloadError) -> [VirtualRunAction] {
-        let wasFed = !aggregators.isEmpty
-        try aggregators.receive(message, of: aggregator, now)
-        return feedingMayHaveChanged(wasFed, now)
+        try feed.receive(message, of: aggregator, now: now) ? advanceAllLive(now) : []
     }
 
     /// Stops the ages of all links when the last metrics-aggregator no longer renews its presence.
     mutating func expireAggregators(_ now: Moment) -> [VirtualRunAction] {
-        let wasFed = !aggregators.isEmpty
-        aggregators.expire(now)
-        return feedingMayHaveChanged(wasFed, now)
+        feed.expire(now) ? advanceAllLive(now) : []
     }
 
-    private mutating func feedingMayHaveChanged(_ wasFed: Bool, _ now: Moment) -> [VirtualRunAction] {
-        guard wasFed == aggregators.isEmpty else { return [] }
-        return entries.keys.sorted().flatMap { advanceLive($0, now) }
+    private mutating func advanceAllLive(_ now: Moment) -> [VirtualRunAction] {
+        entries.keys.sorted().flatMap { advanceLive($0, now) }
     }
 
     // MARK: Messages
@@ -321,9 +241,4 @@ struct VirtualRunMachine {
     }
 
     mutating func takeDue(_ now: Moment) -> RunID? { deadlines.takeFirst(by: now) }
-}
-
-extension Run {
-    /// The users whose live metrics matter to it.
-    fileprivate var followed: Set<User> { status.isOver ? [] : Set(participants.map(\.user)) }
 }
