@@ -1,44 +1,32 @@
 import Bus
-import OrderedCollections
 import ServiceKit
 import Workouts
 
 /// Folds and summaries of sessions with many items run as jobs outside of the loop.
 extension StreamMachine {
-    /// Starts due jobs: at most two at one time, one of a user, users in turn. Together they have no more items than one
-    /// session may have, which bounds their memory.
+    /// Starts the due jobs whose turn it is.
     mutating func startJobs(now: Moment) -> [StreamJob<Work>] {
-        guard jobs.count < StreamTimes.jobs else { return [] }
+        guard turns.hasRoom else { return [] }
         let folds = foldsDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.fold(shown: $0.live)) }
         let summaries = summariesDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.summary) }
         let chunks = chunksDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.chunks) }
-        // A user with a running job is not in turn.
-        let due = (folds + summaries + chunks).filter { session, _ in
-            !jobs.values.contains { $0.user == session.state.key.user }
-        }
+        let due = (folds + summaries + chunks).filter { session, _ in !turns.hasJob(session.state.key.user) }
         let first = Dictionary(due.map { ($0.0.state.key.user, $0) }) { first, _ in first }
-        usersInTurn.append(contentsOf: first.keys.sorted())
-        usersInTurn.removeAll { first[$0] == nil }
         var started: [StreamJob<Work>] = []
-        for user in usersInTurn where jobs.count < StreamTimes.jobs {
+        for user in turns.queue(Set(first.keys)) {
             guard let (session, purpose) = first[user] else { continue }
             let items =
                 session.hasAllStreams ? session.count + (session.route(for: purpose)?.rows ?? 0) : bounds.session
-            // The first in turn waits for room, and the others for the first.
-            guard jobs.isEmpty || jobs.values.reduce(items, { $0 + $1.items }) <= bounds.session else { break }
-            usersInTurn.remove(user)
-            started.append(start(purpose, session, items, now))
+            guard let number = turns.begin(user, items: items) else { break }
+            started.append(start(number, purpose, session, now))
         }
         return started
     }
 
     private mutating func start(
-        _ purpose: StreamJob<Work>.Purpose, _ session: OwnedSession<Work>, _ items: Int, _ now: Moment
+        _ number: Int, _ purpose: StreamJob<Work>.Purpose, _ session: OwnedSession<Work>, _ now: Moment
     ) -> StreamJob<Work> {
-        let key = session.state.key
-        jobCount += 1
-        jobs[jobCount] = (key.user, items)
-        session.job = jobCount
+        session.job = number
         switch purpose {
         case .fold:
             session.tasks.remove(.fold)
@@ -50,7 +38,7 @@ extension StreamMachine {
             session.repeatedAt = now
         }
         return StreamJob(
-            number: jobCount, key: key, profiled: session.profiled, route: session.route(for: purpose),
+            number: number, key: session.state.key, profiled: session.profiled, route: session.route(for: purpose),
             purpose: purpose, unsaved: session.unsavedChunks, startedAt: now.wallClock)
     }
 
@@ -71,7 +59,7 @@ extension StreamMachine {
 
     /// The job has ended, and its results are published or void.
     mutating func release(_ job: StreamJob<Work>) {
-        jobs[job.number] = nil
+        turns.end(job.number)
         guard let session = sessions[job.key], session.job == job.number else { return }
         session.job = nil
         session.sinceFold = nil

@@ -1,6 +1,5 @@
 import Bus
 import MQTT
-import OrderedCollections
 import ServiceKit
 import Storage
 import Timing
@@ -16,11 +15,7 @@ struct StreamMachine<Work: StreamWork> {
     /// Sessions with unpublished live metrics.
     var news = LiveNews<Work>()
     var schedule = StreamSchedule<Work>()
-    /// The users and items of the running jobs, by number.
-    var jobs: [Int: (user: User, items: Int)] = [:]
-    var jobCount = 0
-    /// The users with due jobs, the next one first.
-    var usersInTurn: OrderedSet<User> = []
+    var turns: JobTurns
     private(set) var statusCounts: [SessionStatus: Int] = [:]
     private var sweptAt: Moment?
     /// The highest live revision of evicted sessions: a session that returns continues above it, even if revisions ran
@@ -33,6 +28,7 @@ struct StreamMachine<Work: StreamWork> {
 
     init(_ bounds: StreamBounds = StreamBounds()) {
         self.bounds = bounds
+        turns = JobTurns(itemLimit: bounds.session)
         quota = DailyQuota(limit: bounds.day)
     }
 

@@ -184,7 +184,7 @@ struct JobTests {
         }
         let sent = try await aggregator.endJob()
         #expect(sent.allSatisfy { $0.payload.isEmpty })
-        #expect(aggregator.loop.machine.jobs.isEmpty)
+        #expect(aggregator.loop.machine.turns.isEmpty)
     }
 
     @Test mutating func `after a restart a job folds a session with many items, and the loop a small one`() async throws
@@ -237,7 +237,7 @@ struct JobTests {
         let sent = ticks.map { $0.count { if case .session(_, .series) = Topic($0.topic) { true } else { false } } }
         #expect(sent == [16, 16, 1, 0])
         #expect(sent.reduce(0, +) == chunks)
-        #expect(aggregator.loop.machine.jobs.isEmpty)
+        #expect(aggregator.loop.machine.turns.isEmpty)
         #expect(aggregator.loop.chunkSendings.isEmpty)
     }
 }
