@@ -33,7 +33,7 @@ def shows(page, names):
 
 with sync_playwright() as playwright:
     # Chromium refuses its sandbox to root; the page is ours.
-    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
     page = browser.new_page()
     page.on("pageerror", lambda error: print("error", error))
     # All that the page receives from the bus.

@@ -26,7 +26,7 @@ def shown(page, selector, text):
 
 with sync_playwright() as playwright:
     # Chromium refuses its sandbox to root; the page is ours.
-    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
     page = browser.new_page()
     page.on("pageerror", lambda error: print("error", error))
     page.on("console", lambda message: print("console", message.text))

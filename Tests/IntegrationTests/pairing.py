@@ -73,7 +73,7 @@ record = folder / "data/run/pairings" / hashlib.sha256(token.encode()).hexdigest
 print("the file's mode:", oct(record.stat().st_mode & 0o777), oct(record.parent.stat().st_mode & 0o777))
 with sync_playwright() as playwright:
     # Chromium refuses its sandbox to root; the page is ours.
-    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
     phone = browser.new_context(ignore_https_errors=True, viewport={"width": 390, "height": 844})
     page = phone.new_page()
     page.goto(pair)

@@ -16,7 +16,7 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", int(port)), handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 with sync_playwright() as playwright:
     # Chromium refuses its sandbox to root; the page is ours.
-    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
     page = browser.new_page()
     page.on("pageerror", lambda error: print("error", error))
     address = f"http://127.0.0.1:{port}/live.html"

@@ -4,7 +4,7 @@ import Testing
 
 private let canRun =
     ProcessInfo.processInfo.environment["WEB_FOLDER"] != nil
-    && FileManager.default.fileExists(atPath: "/usr/bin/chromium")
+    && FileManager.default.fileExists(atPath: "/usr/bin/chromium-headless-shell")
     && !Python.lacks("playwright, axe_playwright_python, paho")
 
 /// The pages in Chromium, on a real broker with the plugin, the real dashboard, and a publisher that plays the services.

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 import fixtures
-from browser import ARGUMENTS, DESKTOP, PHONE, close_all
+from browser import ARGUMENTS, DESKTOP, PHONE, PROGRAM, close_all
 from world import run, wait
 
 LIVE = f"/live/anna/{fixtures.session_of('anna')}"
@@ -191,7 +191,7 @@ def browser_killed(world, browser, faults):
 
     def start():
         context = browser.browser_type.launch_persistent_context(
-            folder, executable_path="/usr/bin/chromium", args=ARGUMENTS, **PHONE
+            folder, executable_path=PROGRAM, args=ARGUMENTS, **PHONE
         )
         world.log_in(context, "anna")
         page = context.pages[0]

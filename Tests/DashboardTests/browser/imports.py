@@ -12,7 +12,7 @@ import tempfile
 import time
 import zipfile
 
-from browser import ARGUMENTS, DESKTOP, PHONE, Faults, chromium, close_all, open_page, screenshot
+from browser import ARGUMENTS, DESKTOP, PHONE, PROGRAM, Faults, chromium, close_all, open_page, screenshot
 from faults import kill_browser
 from system import System
 from world import wait
@@ -150,7 +150,7 @@ def archive(system, browser, faults, count=40):
 
     def start():
         context = browser.browser_type.launch_persistent_context(
-            folder, executable_path="/usr/bin/chromium", args=ARGUMENTS, **DESKTOP
+            folder, executable_path=PROGRAM, args=ARGUMENTS, **DESKTOP
         )
         system.log_in(context, "dora")
         page = context.pages[0]

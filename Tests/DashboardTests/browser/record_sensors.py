@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 
 from playwright.sync_api import Error
 
-from browser import ARGUMENTS, Faults, chromium, close_all, screenshot
+from browser import ARGUMENTS, PROGRAM, Faults, chromium, close_all, screenshot
 from record import SERVICES, STEP, Phone, saved
 from system import System
 from world import wait
@@ -154,7 +154,7 @@ class InstalledPhone(Phone):
 
     def begin(self):
         self.context = self.type.launch_persistent_context(
-            self.profile, executable_path="/usr/bin/chromium", args=ARGUMENTS, **self.options
+            self.profile, executable_path=PROGRAM, args=ARGUMENTS, **self.options
         )
         self.system.log_in(self.context, self.user)
         self.context.grant_permissions(["geolocation"], origin=self.system.url)
