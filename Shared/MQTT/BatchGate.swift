@@ -21,12 +21,13 @@ struct BatchGate {
     /// The batch that its consumer has not finished.
     private var outstanding: UInt64?
     private var latestDelivery: Instant?
-    private var latestID: UInt64 = 0
+    private var latestID: UInt64
     /// Whether the last batch left messages behind.
     private var isBehind = false
 
-    init(interval: Duration) {
+    init(interval: Duration, latestID: UInt64 = 0) {
         self.interval = interval
+        self.latestID = latestID
     }
 
     var isEmpty: Bool { collected.messages == 0 }
@@ -52,11 +53,13 @@ struct BatchGate {
         collected = rest
         collectedSince = rest.messages > 0 ? now : nil
         isBehind = rest.messages > 0
-        return deliverLeftover(now: now)
+        return begin(now)
     }
 
     /// Makes the messages of a lost connection the outstanding batch.
-    mutating func deliverLeftover(now: Instant) -> UInt64 {
+    mutating func deliverLeftover(now: Instant) -> UInt64 { begin(now) }
+
+    private mutating func begin(_ now: Instant) -> UInt64 {
         precondition(outstanding == nil, "one batch at a time")
         latestID += 1
         latestDelivery = now
@@ -69,15 +72,15 @@ struct BatchGate {
         if outstanding == id { outstanding = nil }
     }
 
-    /// An outstanding batch still blocks the next one.
+    /// Drops the collected messages. An outstanding batch still blocks the next one.
     mutating func connectionLost() {
         collected = Collected()
         collectedSince = nil
         isBehind = false
     }
 
+    /// Drops the collected messages. Nothing blocks the batches of the next subscriber.
     mutating func subscriberLeft() {
-        connectionLost()
-        outstanding = nil
+        self = BatchGate(interval: interval, latestID: latestID)
     }
 }

@@ -4,8 +4,8 @@ import Glibc
 /// One connection to the broker. It owns a libmosquitto client and destroys it at the end. Each connection has a new
 /// client, so no packet of an earlier connection is sent again.
 ///
-/// The connection is confined to the network loop's thread. `threaded` is set nevertheless: without it libmosquitto
-/// writes a PUBACK before it delivers the message; with it libmosquitto writes nothing before ``write()``.
+/// The connection is confined to the network loop's thread. `threaded` is set nevertheless: with it
+/// libmosquitto writes nothing before ``write()``, so that the loop can check before whether a message has become void.
 final class Connection {
     /// Messages from the broker. The callbacks record them, and the loop takes them after each call into the library.
     enum Event {
@@ -28,8 +28,8 @@ final class Connection {
     private var packetsRead = 0
     private var latestLog = ""
     private var isAccepted = false
-    /// Whether TCP is open.
-    private(set) var hasWritten = false
+    /// Whether ``write()`` was called: TCP is open.
+    private var hasWritten = false
 
     private static let library = mosquitto_lib_init()
 
@@ -123,17 +123,15 @@ final class Connection {
     }
 
     /// Writes queued packets until the socket blocks. Throws if the connection is lost.
-    ///
-    /// libmosquitto writes each packet on its own; the kernel sends them together.
     func write() throws(MQTTError) {
         hasWritten = true
-        cork(true)
         let code = mosquitto_loop_write(handle, 1)
-        cork(false)
         guard code == MOSQ_ERR_SUCCESS.rawValue, socket >= 0 else { throw lossError(code) }
     }
 
-    private func cork(_ isCorked: Bool) {
+    /// While it is corked, the kernel keeps what is written, for at most 200 ms, and then sends it together. libmosquitto
+    /// writes each packet on its own.
+    func cork(_ isCorked: Bool) {
         var value: Int32 = isCorked ? 1 : 0
         setsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
     }

@@ -25,7 +25,7 @@ package protocol MessageBus: Sendable {
 
     /// Queues all messages in order. Waits only for space in the window of unconfirmed messages.
     ///
-    /// The call never waits for the subscriber to take or acknowledge a batch: if the client cannot read until then, it
+    /// The call never waits for the subscriber to take or finish a batch: if the client cannot read until then, it
     /// keeps the messages and returns. Above 64 MiB of such messages the client closes the connection.
     ///
     /// An invalid message is dropped, counted and logged; the others are sent. Later failures are counted and logged

@@ -100,16 +100,21 @@ extension NetworkLoop {
 
     /// Moves pending messages into the connection while the window has space, and writes each before the next one: the process
     /// may be stopped at any moment, and what is in the connection then is written when it continues. The window knows each
-    /// packet id before the loop reads or writes again.
+    /// packet id before the loop reads or writes again. The packets of one call leave together.
     func publishWaiting(now: Instant) {
         isUnderBackpressure = false
-        guard machine.isAccepted else { return }
-        while machine.isAccepted, let connection {
-            write(now: now)
-            guard self.connection === connection, !connection.wantsToWrite, handOverNext(to: connection) else { break }
+        guard machine.isAccepted, let connection else { return }
+        if connection.wantsToWrite || mailbox.withLock({ !$0.window.isHandedOver }) {
+            connection.cork(true)
+            repeat {
+                write(now: now)
+            } while self.connection === connection && !connection.wantsToWrite
+                && handOverNext(to: connection)
+            guard self.connection === connection else { return }
+            connection.cork(false)
         }
         // While the socket is full, callers do not wait for it.
-        if connection?.wantsToWrite == true { release(now: now) }
+        if connection.wantsToWrite { release(now: now) }
         if machine.isAccepted { isUnderBackpressure = mailbox.withLock { $0.window.isUnderBackpressure } }
     }
 

@@ -7,7 +7,7 @@ extension NetworkLoop {
         perform(machine.subscriberEntered(entering.subscriptions, now: now), now: now)
     }
 
-    func subscriberLeft(now: Instant) {
+    func subscriberLeft() {
         if !isDraining { unsubscribe() }
         subscriber = nil
         stuck = nil

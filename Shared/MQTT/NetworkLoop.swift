@@ -99,7 +99,7 @@ final class NetworkLoop {
             if restsUntil != nil { restsUntil = now }
         }
         if requests.0?.id != subscriber?.id {
-            if subscriber != nil { subscriberLeft(now: now) }
+            if subscriber != nil { subscriberLeft() }
             if let entering = requests.0 { subscriberEntered(entering, now: now) }
         }
         if requests.0?.change != nil { changeSubscriptions(now: now) }
@@ -223,9 +223,12 @@ final class NetworkLoop {
         return max(next - now, .zero)
     }
 
-    /// Disconnects, ends the loop and destroys the client.
+    /// Disconnects, ends the loop and destroys the client. After an immediate stop, the broker publishes the will: a
+    /// DISCONNECT would discard it.
     private func finish() {
-        if let connection, machine.isAccepted {
+        if let connection, machine.isAccepted,
+            configuration.will == nil || mailbox.withLock({ $0.stop }) != .immediate
+        {
             connection.disconnect()
             writeAll(of: connection)
         }

@@ -135,7 +135,7 @@ private final class EventMerger: Sendable {
         state = Mutex(State(confirmed: Array(repeating: 0, count: partitions), open: partitions))
     }
 
-    /// Delivers the next event of a partition. A batch waits until the one before is acknowledged.
+    /// Delivers the next event of a partition. A batch waits until the one before is finished.
     func pass(_ event: MQTTEvent, from partition: Int) async {
         switch event {
         case .connected:

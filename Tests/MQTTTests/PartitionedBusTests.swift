@@ -75,7 +75,7 @@ import Testing
         let (reader, writer) = (Client(brokers), Client(brokers))
         for round in 0..<3 {
             try await writer.bus.send(["t/0", "t/1"].map { MQTTMessage($0, "\(round)", retain: true) })
-            // Of both partitions' batches one has its turn, and nothing acknowledges it.
+            // Of both partitions' batches one has its turn, and nothing finishes it.
             let first: MQTTBatch? = try await reader.bus.withSubscriptions(everything) { events in
                 for await case .batch(let batch) in events { return batch }
                 return nil
@@ -108,12 +108,12 @@ import Testing
                 if isChange { changes += 1 }
                 steps.append((messages, isChange))
             }
-            let (acknowledgements, due) = AsyncStream.makeStream(of: MQTTBatch.self)
+            let (batches, due) = AsyncStream.makeStream(of: MQTTBatch.self)
             let (starts, start) = AsyncStream.makeStream(of: Void.self)
             let unfinished = Locked(0)
             let (received, confirmed, most) = try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
-                    for await batch in acknowledgements {
+                    for await batch in batches {
                         await Task.yield()
                         unfinished.change { $0 -= 1 }
                         batch.finish()

@@ -2,7 +2,7 @@ import MQTT
 import Synchronization
 import TestSupport
 
-/// Subscribes, records messages and acknowledges each batch at once.
+/// Subscribes, records messages and finishes each batch at once.
 final class Recorder: Sendable {
     enum Recorded: Hashable, Sendable {
         case connected

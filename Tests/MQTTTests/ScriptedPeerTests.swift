@@ -262,19 +262,23 @@ import Testing
         try await expectEventually { peer.packets(.disconnect).count == 1 }
     }
 
-    @Test func `cancelling run stops at once`() async throws {
+    @Test(arguments: [false, true])
+    func `cancelling run stops at once, and leaves a will to the broker`(hasWill: Bool) async throws {
         let peer = try ScriptedPeer { connection in
             try connection.connack()
             try connection.readToEnd()
         }
         defer { peer.stop() }
-        let client = MQTTClient(configuration: testConfiguration(port: peer.port), logger: .silent)
+        var configuration = testConfiguration(port: peer.port)
+        if hasWill { configuration.will = MQTTMessage("presence", "offline") }
+        let client = MQTTClient(configuration: configuration, logger: .silent)
         let running = Task { try await client.run() }
         try await expectEventually { client.isReady }
         running.cancel()
         try await running.value
         #expect(!client.isReady)
-        try await expectEventually { peer.packets(.disconnect).count == 1 }
+        try await expectEventually { peer.connection == nil }
+        #expect(peer.packets(.disconnect).count == (hasWill ? 0 : 1))
         await #expect(throws: MQTTError.notConnected) { try await client.publish(MQTTMessage("a", "x")) }
     }
 
