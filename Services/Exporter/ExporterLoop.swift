@@ -69,9 +69,9 @@ struct ExporterLoop {
             let names = await targets.names(for: Set(users))
             for (message, topic) in incoming { receiveMessage(message, topic, names, now) }
         case .tick:
-            try await shareQuota(now)
             // Counting takes time, so it follows the machine's sweep.
             if machine.sweptAt == now { metrics.show(machine, collector) }
+            try await shareQuota(now)
         }
         await flush(now)
         await work(now)

@@ -53,14 +53,14 @@ struct LiveActivityPublisherLoop {
             metrics.received(batch.messages.count)
             for message in batch.messages { receiveMessage(message, now) }
         case .tick:
-            count(now)
+            showCounts(now)
             // Not with each batch: a change costs as much as there are subscriptions.
             if machine.takeSubscriptionChange() { haveSubscriptionsChanged = true }
         }
         choosePushes(now)
         await flush(now)
         defer { metrics.show(inFlight: underway.count) }
-        return begin()
+        return beginPushes()
     }
 
     mutating func takeSubscriptionChange() -> Bool {
@@ -114,8 +114,8 @@ struct LiveActivityPublisherLoop {
         ready.removeAll { shards.contains($0.owner.shard) }
     }
 
-    /// Shows the counts of activities, which are expensive.
-    private mutating func count(_ now: Moment) {
+    /// Shows the counts of activities at intervals, because counting is expensive.
+    private mutating func showCounts(_ now: Moment) {
         if let countedAt, now.seconds(since: countedAt) < Self.countInterval { return }
         countedAt = now
         metrics.show(machine)
@@ -152,7 +152,7 @@ struct LiveActivityPublisherLoop {
         outbox.add(saves)
     }
 
-    private mutating func begin() -> [Push] {
+    private mutating func beginPushes() -> [Push] {
         let pushes = Array(ready.prefix(Self.concurrency - underway.count))
         ready.removeFirst(pushes.count)
         for push in pushes { underway[push.id] = (push.owner.shard, machine.event(of: push)) }

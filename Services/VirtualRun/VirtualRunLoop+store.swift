@@ -98,7 +98,7 @@ extension VirtualRunLoop {
 
     /// Loads the runs at rest that a batch is about.
     mutating func borrow(_ incoming: [RunMessage], _ now: Moment) async throws {
-        machine.others.endRequests()
+        machine.others.forgetRequests()
         var needed: Set<RunID> = []
         for message in incoming {
             if let run = message.namedRun { needed.insert(run) }

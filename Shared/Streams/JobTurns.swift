@@ -18,7 +18,6 @@ struct JobTurns {
     var isEmpty: Bool { running.isEmpty }
     var hasRoom: Bool { running.count < StreamTimes.jobs }
 
-    /// A user with a running job is not in turn.
     func hasJob(_ user: User) -> Bool { running.values.contains { $0.user == user } }
 
     /// The users with due jobs in the order of their turns. Those who were not among them come last.
@@ -28,8 +27,7 @@ struct JobTurns {
         return Array(waiting)
     }
 
-    /// Begins a user's job and returns its number; `nil` while it has no room. The first in turn waits for room, and the
-    /// others for the first.
+    /// Begins a user's job and returns its number; `nil` while it has no room.
     mutating func begin(_ user: User, items: Int) -> Int? {
         let total = running.values.reduce(items) { $0 + $1.items }
         guard hasRoom, running.isEmpty || total <= itemLimit else { return nil }

@@ -10,6 +10,7 @@ extension StreamMachine {
         let folds = foldsDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.fold(shown: $0.live)) }
         let summaries = summariesDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.summary) }
         let chunks = chunksDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.chunks) }
+        // A user with a running job is not in turn.
         let due = (folds + summaries + chunks).filter { session, _ in !turns.hasJob(session.state.key.user) }
         let first = Dictionary(due.map { ($0.0.state.key.user, $0) }) { first, _ in first }
         var started: [StreamJob<Work>] = []
@@ -17,6 +18,7 @@ extension StreamMachine {
             guard let (session, purpose) = first[user] else { continue }
             let items =
                 session.hasAllStreams ? session.count + (session.route(for: purpose)?.rows ?? 0) : bounds.session
+            // The first in turn waits for room, and the others for the first.
             guard let number = turns.begin(user, items: items) else { break }
             started.append(start(number, purpose, session, now))
         }

@@ -1,7 +1,6 @@
 import Bus
 import MQTT
 import ServiceKit
-import Timing
 import Workouts
 
 /// The broker may lose its state or restore an old one. The owner publishes the state that counts.

@@ -1,6 +1,5 @@
 import Bus
 import ServiceKit
-import Timing
 import Workouts
 
 extension SessionEngineMachine {

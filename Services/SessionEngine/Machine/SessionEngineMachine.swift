@@ -1,6 +1,5 @@
 import Bus
 import ServiceKit
-import Timing
 import Workouts
 
 /// The sessions of all users that this process owns. Commands, requests, items and time change them.

@@ -103,7 +103,7 @@ struct SessionTable {
 
     mutating func takeDue(_ now: Moment) -> [SessionKey] { Array(deadlines.take(by: now)) }
 
-    /// Schedules a session that was due. What is due still is tried again later.
+    /// Schedules a session that was due. One that still is due is tried again after ``retryInterval``.
     mutating func reschedule(_ key: SessionKey, _ now: Moment) {
         guard let due = entries[key]?.due(connectedAt: connectedAt, now) else { return }
         deadlines.schedule(key, at: due > now ? due : now + Self.retryInterval)

@@ -35,6 +35,21 @@ struct RunsElsewhere: Equatable, Sendable {
     var invitations = 0
 }
 
+/// What is known of the shards of other replicas.
+struct OtherReplicas {
+    /// The shards that other replicas may own.
+    var shards: Set<Shard> = []
+    /// The contribution of their runs to users' limits, for the current requests.
+    var contributions: [User: RunsElsewhere] = [:]
+    /// Their finished runs with a session that a current request wants as a ghost.
+    var lent: [SessionKey: [Run]] = [:]
+
+    func own(_ user: User) -> Bool { shards.contains(user.shard) }
+
+    /// Forgets what was read for the last requests.
+    mutating func forgetRequests() { (contributions, lent) = ([:], [:]) }
+}
+
 /// The invitations that a user sent for the runs of one shard.
 struct InvitationTally: Codable, Equatable, Sendable {
     /// Seconds in which a user's invitations count.

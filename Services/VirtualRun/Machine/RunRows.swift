@@ -1,6 +1,5 @@
 import Bus
 import Client
-import MQTT
 import ServiceKit
 import Workouts
 
@@ -19,6 +18,11 @@ struct RunRows {
     /// Begins to collect, unless the same rows are being collected.
     mutating func collect(_ key: SessionKey, _ summaries: [String: Int64], now: Moment) {
         guard collecting[key] != summaries || !collector.wanted.contains(key) else { return }
+        restart(key, summaries, now: now)
+    }
+
+    /// Begins to collect, or to ask for what is missing at the first interval again.
+    mutating func restart(_ key: SessionKey, _ summaries: [String: Int64], now: Moment) {
         collecting[key] = summaries
         collector.want(key, summaries: summaries, now: now)
     }
@@ -38,7 +42,7 @@ struct RunRows {
         try collector.receiveChunk(payload, number: number, kind: kind, of: key)
     }
 
-    /// Removes and returns complete rows; `nil` if there are none.
+    /// Removes and returns complete rows; `nil` if there are none. Throws if they are unreadable; they are removed too.
     mutating func take(_ key: SessionKey) throws(PayloadError) -> (series: Series, track: Track)? {
         collecting[key] = nil
         guard let (series, track) = collector.take(key) else { return nil }

@@ -1,6 +1,5 @@
 import Bus
 import ServiceKit
-import Timing
 import Workouts
 
 /// Requests: replies to repeats, rates, and what a run's rules need of other runs and of people.

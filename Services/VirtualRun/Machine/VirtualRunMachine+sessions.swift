@@ -1,5 +1,4 @@
 import Bus
-import Client
 import MQTT
 import ServiceKit
 import Workouts
@@ -102,7 +101,7 @@ extension VirtualRunMachine {
         var actions: [VirtualRunAction] = []
         for id in creations.keys.sorted() where creations[id]?.ghosts.values.contains(key) ?? false {
             creations[id]?.workouts[key] = workout
-            rows.collect(key, workout.summaries, now: now)
+            rows.restart(key, workout.summaries, now: now)
         }
         var ids = index.runs(with: key)
         if let named { ids.insert(named) }

@@ -1,7 +1,5 @@
 import Bus
-import Client
 import ServiceKit
-import Timing
 import Workouts
 
 /// The counts for the metrics of the service.

@@ -1,5 +1,4 @@
 import Bus
-import Client
 import MQTT
 import ServiceKit
 import Timing
@@ -162,7 +161,7 @@ struct VirtualRunMachine {
     /// Removes what messages say that no longer arrive.
     mutating func standBy() {
         (feed, profiles, rows) = (RunFeed(), [:], RunRows())
-        others.endRequests()
+        others.forgetRequests()
         replies.forgetRates()
         (touched, viewing, accounts) = ([], [], [])
     }

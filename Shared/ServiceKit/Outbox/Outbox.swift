@@ -15,7 +15,7 @@ package import Workouts
 ///   happens to an action until then. ``finish(_:at:)``, at shutdown, ignores the backoff.
 /// - **Batches**: a batch is finished after the commit, even if the commit failed. Clients repeat their
 ///   commands and registrations, and the next connection brings retained topics again. If the pending actions take more
-///   than ``pendingLimit``, the batch waits for a commit that succeeds, and the client reads no further batch until
+///   than ``pendingLimit``, the batch waits for a commit that succeeds, and the client delivers no further batch until
 ///   then.
 /// - **Ownership**: actions name their shard. The outbox takes none of a shard that this process does not own, and drops
 ///   those of a shard that it loses; see ``ShardWriter``.

@@ -177,7 +177,7 @@ import Workouts
     @Test func `graceful shutdown stops reading, handles read batches and returns`() async throws {
         let broker = InMemoryBroker()
         let bus = WatchedBus(broker.client())
-        let acknowledging = Mutex<MQTTBatch?>(nil)
+        let unfinished = Mutex<MQTTBatch?>(nil)
         let record = try await withServing(bus, clock: ManualClock()) { record, group in
             let other = broker.client()
             try await expectEventually { record.events.count == 2 }
@@ -187,11 +187,11 @@ import Workouts
             await group.triggerGracefulShutdown()
             try await expectEventually { bus.hasStopped }
             try await other.send([message("in/3")])
-            acknowledging.withLock { $0.take() }?.finish()
+            unfinished.withLock { $0.take() }?.finish()
         } handle: { event in
             guard case .batch(let batch) = event else { return }
             if batch.messages[0].topic == "in/1" {
-                acknowledging.withLock { $0 = batch }
+                unfinished.withLock { $0 = batch }
             } else {
                 batch.finish()
             }

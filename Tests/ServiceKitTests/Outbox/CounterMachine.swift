@@ -32,6 +32,8 @@ struct CounterMachine: OwningMachine {
 
     var counts: [Shard: Int] = [:]
     var pendingBytes = 0
+    /// What the next ``advance(to:)`` does.
+    var due: [Action] = []
 
     mutating func count(_ shard: Shard) -> [Action] {
         counts[shard, default: 0] += 1
@@ -62,7 +64,12 @@ struct CounterMachine: OwningMachine {
 
     func connected(now: Moment) -> [Action] { announce(Set(Shard.all), now: now) }
 
-    func advance(to now: Moment) -> [Action] { [] }
+    mutating func disconnected(now: Moment) -> [Action] { [.report("disconnected")] }
+
+    mutating func advance(to now: Moment) -> [Action] {
+        defer { due = [] }
+        return due
+    }
 
     mutating func drop(_ shards: Set<Shard>) {
         counts = counts.filter { !shards.contains($0.key) }

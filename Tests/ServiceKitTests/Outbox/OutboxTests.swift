@@ -64,9 +64,31 @@ struct OutboxTests {
         }
     }
 
+    // MARK: Events
+
+    @Test func `an event asks the machine what to publish and what is due`() async throws {
+        var run = try await Run()
+        func flush(_ event: ServiceEvent, _ run: inout Run) async -> [String] {
+            run.outbox.begin(event, with: &run.machine, at: run.clock.moment)
+            return await run.flush()
+        }
+        run.count(Shard(1))
+        run.count(Shard(2))
+        await run.flush()
+        #expect(await flush(.announce([Shard(2)]), &run) == ["count/02 1"])
+        #expect(await flush(.connected, &run) == ["count/01 1", "count/02 1"])
+        run.machine.due = [.ask(Shard(3))]
+        #expect(await flush(.tick, &run) == ["ask/03 0"])
+        #expect(await flush(.tick, &run) == [])
+        run.outbox.begin(.disconnected, with: &run.machine, at: run.clock.moment)
+        #expect(await run.outbox.flush(&run.machine, at: run.clock.moment).performed == [.report("disconnected")])
+        #expect(await flush(.ownership(run.store.lose([Shard(2)])), &run) == [])
+        #expect(await flush(.connected, &run) == ["count/01 1"])
+    }
+
     // MARK: Order
 
-    @Test func `a batch is acknowledged before its messages are sent`() async throws {
+    @Test func `a batch is finished before its messages are sent`() async throws {
         var run = try await Run()
         let sentBefore = Mutex<[String]?>(nil)
         run.count(Shard(1))
@@ -177,31 +199,31 @@ struct OutboxTests {
         #expect(run.outbox.actions == [.save(Shard(1)), .publish(Shard(1))])
     }
 
-    // MARK: Acknowledgement
+    // MARK: Batches
 
-    @Test func `a batch whose commit fails is acknowledged unless too much is pending`() async throws {
+    @Test func `a batch whose commit fails is finished unless too much is pending`() async throws {
         var run = try await Run()
         run.outbox.pendingLimit = 3 * 512
         run.store.refuse()
-        let acknowledged = Mutex(0)
-        let batch = MQTTBatch(messages: []) { acknowledged.withLock { $0 += 1 } }
+        let finished = Mutex(0)
+        let batch = MQTTBatch(messages: []) { finished.withLock { $0 += 1 } }
         run.count(Shard(1))
         await run.flush(batch)
-        #expect(acknowledged.withLock(\.self) == 1)
+        #expect(finished.withLock(\.self) == 1)
         run.count(Shard(2))
         await run.flush(batch)
         await run.flush()
-        #expect(acknowledged.withLock(\.self) == 1)
+        #expect(finished.withLock(\.self) == 1)
         run.store.accept()
         run.clock.advance(by: .seconds(1))
         await run.flush()
         await run.flush()
-        #expect(acknowledged.withLock(\.self) == 2)
+        #expect(finished.withLock(\.self) == 2)
         run.store.refuse()
         run.machine.pendingBytes = 4 * 512
         run.count(Shard(1))
         await run.flush(batch)
-        #expect(acknowledged.withLock(\.self) == 2)
+        #expect(finished.withLock(\.self) == 2)
     }
 
     // MARK: Any order
