@@ -435,6 +435,8 @@ def press(world, browser, faults):
     world.answers["deleteWorkout"] = {}
     play(world, workout, more=[failed])
     page = open_workout(world, browser, faults, workout)
+    # Charts that come during the click would move its button.
+    has_charts(page)
     page.get_by_role("button", name="Upload: try again").click()
     wait(lambda: world.sent("export"), "an export")
     faults.expect(world.sent("export")[0]["target"] == "upload", f"{world.sent('export')}")
