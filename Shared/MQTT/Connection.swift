@@ -4,8 +4,8 @@ import Glibc
 /// One connection to the broker. It owns a libmosquitto client and destroys it at the end. Each connection has a new
 /// client, so no packet of an earlier connection is sent again.
 ///
-/// The connection is confined to the network loop's thread. `threaded` is set nevertheless: with it
-/// libmosquitto writes nothing before ``write()``, so that the loop can check before whether a message has become void.
+/// The connection is confined to the network loop's thread. `threaded` is set nevertheless: libmosquitto then
+/// writes nothing before ``write()``, and the loop checks before each write whether the message is void.
 final class Connection {
     /// Messages from the broker. The callbacks record them, and the loop takes them after each call into the library.
     enum Event {

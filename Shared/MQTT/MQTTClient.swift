@@ -21,8 +21,8 @@ package final class MQTTClient: MessageBus, Service {
     package var isReady: Bool { mailbox.withLock { $0.isReady } }
 
     /// Stays connected until graceful shutdown. The shutdown stops reading, waits briefly until the subscriber leaves and
-    /// the broker confirms what was sent, then disconnects. Cancellation does not wait, and
-    /// the broker publishes the will.
+    /// the broker confirms what was sent, then disconnects. Cancellation does not wait, and the broker publishes
+    /// the will.
     ///
     /// - Throws: an `MQTTError` if ``MQTTConfiguration/endsWhenRefused`` applies.
     package func run() async throws {

@@ -30,7 +30,7 @@ struct JobTurns {
     /// Begins a user's job and returns its number; `nil` while it has no room.
     mutating func begin(_ user: User, items: Int) -> Int? {
         let total = running.values.reduce(items) { $0 + $1.items }
-        guard hasRoom, running.isEmpty || total <= itemLimit else { return nil }
+        guard hasRoom, isEmpty || total <= itemLimit else { return nil }
         waiting.remove(user)
         latest += 1
         running[latest] = (user, items)

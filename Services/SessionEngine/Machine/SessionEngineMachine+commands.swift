@@ -152,58 +152,6 @@ extension SessionEngineMachine {
     }
 }
 
-/// The user's saved plans. A session has its own copy, so changes here do not affect it.
-extension SessionEngineMachine {
-    mutating func save(
-        _ definition: WorkoutDefinition, _ id: PlanID, _ base: SavedPlans.Version?, _ request: UserRequest,
-        _ user: User, _ now: Moment
-    ) -> [SessionEngineAction] {
-        var plans = users[user]?.plans?.plans ?? []
-        let saved = plans.first { $0.plan == id }
-        guard base == nil || base?.savedAt == saved?.savedAt else { return [refuse(request, user, .planChanged, now)] }
-        plans.removeAll { $0.plan == id }
-        // Two versions of a plan differ in their time, also if the clock stepped backwards.
-        let savedAt = max(now.wallClock, (saved?.savedAt ?? now.wallClock - 1) + 0.001)
-        plans.append(SavedPlans.Plan(plan: id, savedAt: savedAt, definition: definition))
-        guard plans.count <= SavedPlans.limit, JSONCoding.encode(plans).count <= SavedPlans.bytes else {
-            return [refuse(request, user, .planLimit, now)]
-        }
-        return set(plans, user, now) + accept(request, user, now)
-    }
-
-    mutating func delete(
-        _ id: PlanID, _ base: SavedPlans.Version?, _ request: UserRequest, _ user: User, _ now: Moment
-    ) -> [SessionEngineAction] {
-        let plans = users[user]?.plans?.plans ?? []
-        guard let saved = plans.first(where: { $0.plan == id }) else {
-            return [refuse(request, user, .planNotFound(id), now)]
-        }
-        guard base == nil || base?.savedAt == saved.savedAt else { return [refuse(request, user, .planChanged, now)] }
-        return set(plans.filter { $0.plan != id }, user, now) + accept(request, user, now)
-    }
-
-    /// Replaces a user's plans. A user without plans publishes none.
-    mutating func set(_ plans: [SavedPlans.Plan], _ user: User, _ now: Moment) -> [SessionEngineAction] {
-        var record = users[user] ?? UserRecord()
-        guard record.plans != nil || !plans.isEmpty else { return [] }
-        record.plans = SavedPlans(revision: record.plansTopic.revise(now.wallClock), plans: plans)
-        users[user] = record
-        return [.saveUser(user), .publishPlans(user)]
-    }
-}
-
-extension Refusal {
-    fileprivate static func planNotFound(_ id: PlanID) -> Refusal {
-        Refusal(code: "plan_not_found", message: "saved plan \(id) not found; the topic plans lists the saved plans")
-    }
-    /// The saved plans have reached their limit.
-    fileprivate static let planLimit = Refusal(
-        code: "plan_limit",
-        message:
-            "at most \(SavedPlans.limit) saved plans of \(SavedPlans.bytes / 1_024) KiB in total; delete one first"
-    )
-}
-
 /// Changes that depend on an external coach. The timeout is three seconds; a late answer changes nothing.
 extension SessionEngineMachine {
     /// Asks the coach about a command; `nil` if the command takes effect at once.

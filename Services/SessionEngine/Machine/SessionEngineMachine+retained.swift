@@ -141,9 +141,7 @@ extension SessionEngineMachine {
             return [.saveUser(user), .publishPlans(user)]
         }
     }
-}
 
-extension SessionEngineMachine {
     /// Handles a revision of `signed-out` on the bus.
     mutating func seeSignedOut(_ revision: Int64, of user: User, now: Moment) -> [SessionEngineAction] {
         guard var record = users[user], record.signedOut != nil else { return [] }
@@ -155,128 +153,5 @@ extension SessionEngineMachine {
             users[user] = record
             return [.saveUser(user), .publishSignedOut(user)]
         }
-    }
-
-    /// Ends logins of an account.
-    mutating func signOut(_ request: SignOut, of user: User, now: Moment) -> [SessionEngineAction] {
-        var record = users[user] ?? UserRecord()
-        if var stored = record.replies.first(where: { $0.id == request.id }) {
-            stored.now = now.wallClock
-            return [.reply(user, request.client, stored)]
-        }
-        var signedOut = record.signedOut ?? SignedOut()
-        signedOut.end(request.kind, revision: record.signedOutTopic.revise(now.wallClock), at: now.wallClock)
-        record.signedOut = signedOut
-        let reply = Reply(id: request.id, revision: signedOut.revision, now: now.wallClock)
-        record.replies = record.replies.suffix(UserRecord.replyLimit - 1) + [reply]
-        users[user] = record
-        return [.saveUser(user), .publishSignedOut(user), .reply(user, request.client, reply)]
-    }
-
-    /// Applies a user's request. The data that it deletes must be in memory.
-    mutating func answerRequest(_ request: UserRequest, of user: User, now: Moment) -> [SessionEngineAction] {
-        if var stored = reply(to: request, of: user) {
-            stored.now = now.wallClock
-            return [.reply(user, request.client, stored)]
-        }
-        switch request.action {
-        case .workouts(let query):
-            return [.listWorkouts(user, HistoryPage(reader: user, envelope: request.envelope, query: .page(query)))]
-        case .workoutChanges(let cursor):
-            let page = HistoryPage(reader: user, envelope: request.envelope, query: .changes(after: cursor))
-            return [.listWorkouts(user, page)]
-        case .setProfile(let profile):
-            if let error = profile.validationError(year: now.wallClock.year) {
-                return [refuse(request, user, .invalidCommand(error), now)]
-            }
-            return set(profile, user, now) + accept(request, user, now)
-        case .savePlan(let plan, let definition, let base): return save(definition, plan, base, request, user, now)
-        case .deletePlan(let plan, let base): return delete(plan, base, request, user, now)
-        case .edit(let session, let change): return edit(session, change, request, user, now)
-        case .deleteWorkout(let session):
-            let key = SessionKey(user, session)
-            guard entries[key] != nil else {
-                return [refuse(request, user, .workoutNotFound(session), now)]
-            }
-            return delete(key, now) + accept(request, user, now)
-        case .deleteEverything:
-            return eraseEverything(of: user, now) + accept(request, user, now)
-        }
-    }
-
-    /// Applies the request of a viewer of a user.
-    func answerViewerRequest(_ request: ViewerRequest, of user: User, from viewer: User) -> [SessionEngineAction] {
-        let envelope = Command.Envelope(id: request.id, client: request.client)
-        switch request.action {
-        case .workouts(let query):
-            return [.listWorkouts(user, HistoryPage(reader: viewer, envelope: envelope, query: .page(query)))]
-        case .workoutChanges(let cursor):
-            let page = HistoryPage(reader: viewer, envelope: envelope, query: .changes(after: cursor))
-            return [.listWorkouts(user, page)]
-        case .chunks(let session): return publishWorkout(SessionKey(user, session))
-        }
-    }
-
-    /// Whether a request was accepted before.
-    func hasAccepted(_ request: UserRequest, of user: User) -> Bool { reply(to: request, of: user) != nil }
-
-    private func reply(to request: UserRequest, of user: User) -> Reply? {
-        users[user]?.replies.first { $0.id == request.id }
-    }
-
-    mutating func set(_ profile: Profile, _ user: User, _ now: Moment) -> [SessionEngineAction] {
-        var record = users[user] ?? UserRecord()
-        record.profile = profile
-        record.profileTopic.revise(now.wallClock)
-        users[user] = record
-        return [.saveUser(user), .publishProfile(user)]
-    }
-
-    func refuse(_ request: UserRequest, _ user: User, _ refusal: Refusal, _ now: Moment) -> SessionEngineAction {
-        .reply(user, request.client, Reply(id: request.id, revision: nil, now: now.wallClock, error: refusal))
-    }
-
-    mutating func accept(_ request: UserRequest, _ user: User, _ now: Moment) -> [SessionEngineAction] {
-        var record = users[user] ?? UserRecord()
-        let isPlan =
-            switch request.action {
-            case .savePlan, .deletePlan: true
-            case .setProfile, .workouts, .workoutChanges, .edit, .deleteWorkout, .deleteEverything: false
-            }
-        // The revision that the request publishes.
-        var revision = isPlan ? record.plans?.revision : record.profileTopic.revision
-        if case .edit(let session, _) = request.action {
-            revision = entries[SessionKey(user, session)]?.record.revision
-        }
-        let reply = Reply(id: request.id, revision: revision, now: now.wallClock)
-        record.replies = record.replies.suffix(UserRecord.replyLimit - 1) + [reply]
-        users[user] = record
-        return [.saveUser(user), .reply(user, request.client, reply)]
-    }
-
-    /// Publishes a finished workout again whose retained topics were cleared or lost.
-    func answerSessionRequest(_ request: SessionRequest, for key: SessionKey) -> [SessionEngineAction] {
-        guard case .chunks = request.action else { return [] }
-        return publishWorkout(key)
-    }
-
-    private func publishWorkout(_ key: SessionKey) -> [SessionEngineAction] {
-        guard let record = entries[key]?.record, record.workout != nil else { return [] }
-        // The owner reads there what viewers may not.
-        return [.publishWorkout(key)] + (record.session.edit == nil ? [] : [.publishSessionProfile(key)])
-    }
-}
-
-extension Timestamp {
-    /// The year of the Gregorian calendar in UTC, accurate to a day at its ends.
-    fileprivate var year: Int { 1_970 + Int(seconds / 31_556_952) }
-}
-
-extension Refusal {
-    static func workoutNotFound(_ session: SessionID) -> Refusal {
-        Refusal(
-            code: "session_not_found",
-            message: "workout \(session) not found; the request workouts lists the workouts, state names other sessions"
-        )
     }
 }

@@ -101,7 +101,7 @@ struct SessionTable {
         for key in entries.keys { deadlines.schedule(key, at: now) }
     }
 
-    mutating func takeDue(_ now: Moment) -> [SessionKey] { Array(deadlines.take(by: now)) }
+    mutating func takeDue(_ now: Moment) -> [SessionKey] { deadlines.take(by: now) }
 
     /// Schedules a session that was due. One that still is due is tried again after ``retryInterval``.
     mutating func reschedule(_ key: SessionKey, _ now: Moment) {

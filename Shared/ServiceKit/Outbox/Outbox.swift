@@ -35,7 +35,8 @@ package struct Outbox<Machine: OwningMachine> {
 
     // MARK: Events
 
-    /// Does what all services do for an event. The loop adds the rest: it loads gained shards and receives messages.
+    /// Applies the part of an event that is the same in all services. The loop adds the rest: it loads gained shards and
+    /// receives messages.
     package mutating func begin(_ event: ServiceEvent, with machine: inout Machine, at now: Moment) {
         switch event {
         case .ownership(let change): apply(change, to: &machine)

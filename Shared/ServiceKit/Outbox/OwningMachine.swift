@@ -33,7 +33,7 @@ package protocol OwningMachine {
     /// No messages arrive until the next connection.
     mutating func disconnected(now: Moment) -> [Action]
 
-    /// Does what is due.
+    /// Applies the time: what has become due by now.
     mutating func advance(to now: Moment) -> [Action]
 }
 

@@ -66,7 +66,7 @@ struct OutboxTests {
 
     // MARK: Events
 
-    @Test func `an event asks the machine what to publish and what is due`() async throws {
+    @Test func `connects, announcements and ticks reach the machine`() async throws {
         var run = try await Run()
         func flush(_ event: ServiceEvent, _ run: inout Run) async -> [String] {
             run.outbox.begin(event, with: &run.machine, at: run.clock.moment)
