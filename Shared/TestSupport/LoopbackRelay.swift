@@ -30,18 +30,21 @@ package final class LoopbackRelay: Sendable {
     /// Ends all connections; clients may connect again.
     package func cut() {
         // Under the lock: a descriptor that its thread closes meanwhile may be another connection's already.
-        state.withLock { Self.end(Array($0.descriptors)) }
+        state.withLock { Self.end($0.descriptors) }
     }
 
     /// Ends all connections and accepts no more.
     package func close() {
-        state.withLock { $0.isOpen = false }
-        cut()
-        Self.end([listener])
+        state.withLock { state in
+            // Once closed, the listener's descriptor may be another test's.
+            guard state.isOpen else { return }
+            state.isOpen = false
+            Self.end(state.descriptors.union([listener]))
+        }
     }
 
     /// Ends connections without closing their descriptors.
-    package static func end(_ descriptors: [Int32]) {
+    package static func end(_ descriptors: some Sequence<Int32>) {
         for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
 
@@ -62,7 +65,10 @@ package final class LoopbackRelay: Sendable {
         defer { Foundation.close(listener) }
         while true {
             let client = Foundation.accept(listener, nil, nil)
-            guard client >= 0 else { return }
+            guard client >= 0 else {
+                if state.withLock(\.isOpen) { print("The relay on port \(port) accepts no more: error \(errno)") }
+                return
+            }
             guard let upstream = LoopbackSocket.connected(port: server) else {
                 Foundation.close(client)
                 continue

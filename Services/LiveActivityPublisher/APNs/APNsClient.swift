@@ -156,6 +156,7 @@ extension APNsClient {
         var pool = HTTPClient.Configuration.ConnectionPool()
         // `send` has its own retries.
         pool.retryConnectionEstablishment = false
+        pool.idleTimeout = TimeAmount(limits.silence)
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow,
             timeout: HTTPClient.Configuration.Timeout(connect: TimeAmount(limits.each)), connectionPool: pool)

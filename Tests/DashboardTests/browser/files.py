@@ -110,7 +110,7 @@ def downloads(world, browser, faults):
 
     exporter.before = before
     exporter.requests.clear()
-    with page.expect_download(timeout=40_000) as started:
+    with page.expect_download() as started:
         button(page, "FIT").focus()
         page.keyboard.press("Enter")
         page.get_by_role("button", name="FIT: cancel").wait_for()
@@ -145,7 +145,7 @@ def refusals(world, browser, faults):
     row(page, "The exporter does not have this workout yet. Try again in a minute.").wait_for()
     exporter.outcomes[session, "tcx"] = "silence"
     button(page, "TCX").click()
-    row(page, "No answer from the exporter yet").wait_for(timeout=15_000)
+    row(page, "No answer from the exporter yet").wait_for()
     page.locator("#exports-part").scroll_into_view_if_needed()
     for theme in ["light", "dark"]:
         page.emulate_media(color_scheme=theme)
@@ -175,7 +175,7 @@ def export_button(page, name):
 
 
 def says(page, text):
-    page.locator("#export-text", has_text=text).wait_for(timeout=20_000)
+    page.locator("#export-text", has_text=text).wait_for()
 
 
 def read_zip(page):
@@ -335,7 +335,7 @@ def removal(world, browser, faults):
     page.goto(world.url + "/account")
     export_button(page, "Export everything").click()
     says(page, "Exporting: 0 of 3 workouts")
-    page.locator("#export-now", has_text="No answer from the exporter yet").wait_for(timeout=15_000)
+    page.locator("#export-now", has_text="No answer from the exporter yet").wait_for()
     faults.look(page, "export-silent-phone")
     screenshot(page, "export-silent-phone")
     faults.expect("pacebus.export.anna" in page.evaluate(FOLDERS), "no file is written")

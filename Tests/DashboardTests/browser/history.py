@@ -133,7 +133,7 @@ def filters(world, browser, faults):
     engine = histories.Engine(made)
     begun = time.monotonic()
     page = open_history(world, browser, faults, engine)
-    page.locator("#sum", has_text="5,000 workouts").wait_for(timeout=60_000)
+    page.locator("#sum", has_text="5,000 workouts").wait_for()
     print(f"5,000 workouts from the engine: {time.monotonic() - begun:.1f} s")
     page.reload()
     has_sum(page, "5,000 workouts")
@@ -276,7 +276,7 @@ def away(world, browser, faults):
     page.locator("#as-of", has_text="As of").wait_for()
     screenshot(page, "history-away")
     world.broker.thaw()
-    page.locator("#as-of", has_text="As of").wait_for(state="detached", timeout=40_000)
+    page.locator("#as-of", has_text="As of").wait_for(state="detached")
     close_all(page.context)
 
     page = open_page(world, browser, faults, None, "anna", DESKTOP)

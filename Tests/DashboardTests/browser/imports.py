@@ -12,7 +12,7 @@ import tempfile
 import time
 import zipfile
 
-from browser import ARGUMENTS, DESKTOP, PHONE, PROGRAM, Faults, chromium, close_all, open_page, screenshot
+from browser import ARGUMENTS, DESKTOP, PHONE, PROGRAM, Faults, chromium, close_all, open_page, patient, screenshot
 from faults import kill_browser
 from system import System
 from world import wait
@@ -82,8 +82,8 @@ def drop(page, name, data):
     )
 
 
-def imported(page, text, seconds=60):
-    page.locator("#done-title", has_text=text).wait_for(timeout=seconds * 1000)
+def imported(page, text):
+    page.locator("#done-title", has_text=text).wait_for()
 
 
 def history(system, user):
@@ -104,7 +104,7 @@ def one_file(system, browser, faults):
         screenshot(page, f"import-empty-phone-{theme}")
         faults.look(page, f"import-empty-{theme}")
     drop(page, "evening.gpx", gpx(noon(3), 600))
-    page.wait_for_url("**/workout/anna/*", timeout=60_000)
+    page.wait_for_url("**/workout/anna/*")
     page.locator("main.drawn", has_text="1.80").wait_for()
     screenshot(page, "import-opened-phone")
     # The same file again is the same workout.
@@ -112,7 +112,7 @@ def one_file(system, browser, faults):
     page.goto(system.url + "/import")
     imported(page, "1 file imported")
     drop(page, "evening.gpx", gpx(noon(3), 600))
-    page.wait_for_url(path, timeout=60_000)
+    page.wait_for_url(path)
     faults.expect(len(history(system, "anna")) == 1, "the same file is two workouts")
     close_all(page.context)
 
@@ -124,7 +124,7 @@ def recordings(system, browser, faults):
     files = sorted(str(file) for file in pathlib.Path(RECORDINGS).iterdir())
     page = open_import(system, browser, faults, "ben")
     give(page, *files)
-    imported(page, f"{len(files)} files imported", 120)
+    imported(page, f"{len(files)} files imported")
     screenshot(page, "import-recordings")
     for file in files:
         system.replay("carla", file)
@@ -136,7 +136,7 @@ def recordings(system, browser, faults):
     links = page.locator("#done a").count()
     faults.expect(links == len(history(system, "ben")) > len(files), f"{links} links")
     page.locator("#done a", has_text="run-5km").click()
-    page.locator(".chart canvas, #charts canvas").first.wait_for(timeout=30_000)
+    page.locator(".chart canvas, #charts canvas").first.wait_for()
     screenshot(page, "import-chart")
     close_all(page.context)
 
@@ -149,8 +149,8 @@ def archive(system, browser, faults, count=40):
     print(f"SEED={seed} for archive()")
 
     def start():
-        context = browser.browser_type.launch_persistent_context(
-            folder, executable_path=PROGRAM, args=ARGUMENTS, **DESKTOP
+        context = patient(
+            browser.browser_type.launch_persistent_context(folder, executable_path=PROGRAM, args=ARGUMENTS, **DESKTOP)
         )
         system.log_in(context, "dora")
         page = context.pages[0]
@@ -173,11 +173,11 @@ def archive(system, browser, faults, count=40):
     screenshot(page, "import-found")
     faults.look(page, "import-found")
     page.get_by_role("button", name=f"Import {count} workouts").click()
-    page.locator("#progress-title", has_text=re.compile(f"of {count} files")).wait_for(timeout=30_000)
+    page.locator("#progress-title", has_text=re.compile(f"of {count} files")).wait_for()
     screenshot(page, "import-running")
     faults.look(page, "import-running")
     for share, what in [(0.2, "reload"), (0.35, "importer"), (0.5, "browser"), (0.65, "importer"), (0.8, "browser")]:
-        wait(lambda share=share: done(page) >= min(count * share, count - 2), f"{share} are imported", 120)
+        wait(lambda share=share: done(page) >= min(count * share, count - 2), f"{share} are imported")
         page.wait_for_timeout(generator.randrange(300))
         if what == "reload":
             page.reload()
@@ -188,7 +188,7 @@ def archive(system, browser, faults, count=40):
             kill_browser(folder)
             page = start()
         page.locator("main.drawn").wait_for()
-    imported(page, f"{count} files imported", 120)
+    imported(page, f"{count} files imported")
     faults.expect(page.locator("#refused-part").is_hidden(), "files were refused")
     lines = history(system, "dora")
     faults.expect(
@@ -212,7 +212,7 @@ def questions(system, browser, faults):
     give(page, *[(f"{number}.gpx", gpx(start)) for number, start in enumerate(starts)])
     imported(page, "4 files imported")
     give(page, *[(f"{number} again.gpx", gpx(start + 20, 305)) for number, start in enumerate(starts[:3])])
-    page.locator("#questions-title", has_text="3 questions").wait_for(timeout=30_000)
+    page.locator("#questions-title", has_text="3 questions").wait_for()
     for theme in ["light", "dark"]:
         page.emulate_media(color_scheme=theme)
         screenshot(page, f"import-questions-{theme}")
@@ -236,8 +236,8 @@ def questions(system, browser, faults):
         ("words.gpx", b"<gpx>words</gpx>"),
         ("cut.gpx", whole[: len(whole) // 2]),
     )
-    page.locator(".finding", has_text="photo.webp").wait_for(timeout=20_000)
-    page.locator("#refused-title", has_text="2 files refused").wait_for(timeout=30_000)
+    page.locator(".finding", has_text="photo.webp").wait_for()
+    page.locator("#refused-title", has_text="2 files refused").wait_for()
     for name in ("empty.fit", "words.gpx"):
         reason = page.locator("#refused li", has_text=name).locator("p").text_content()
         faults.expect(len(reason) > 15 and reason.endswith((".", "!")), f"{name} is refused with '{reason}'")
@@ -254,7 +254,7 @@ def away(system, browser, faults):
     page = open_import(system, browser, faults, "paul")
     system.running["importer"].kill()
     give(page, *[(f"{number}.gpx", gpx(noon(20 + number))) for number in range(3)])
-    page.locator("#progress-now", has_text="No answer from importer yet").wait_for(timeout=30_000)
+    page.locator("#progress-now", has_text="No answer from importer yet").wait_for()
     screenshot(page, "import-away")
     other = page.context.new_page()
     faults.watch(other)

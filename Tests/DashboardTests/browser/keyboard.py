@@ -3,7 +3,7 @@
 import time
 
 import fixtures
-from browser import DESKTOP, Faults, chromium, close, press_tab_to, until
+from browser import DESKTOP, PATIENCE, Faults, chromium, close, press_tab_to, until
 from world import World
 
 world = World()
@@ -15,9 +15,9 @@ def expect(condition, text):
         faults.found.append(text)
 
 
-def last_press(kind, limit=10):
+def last_press(kind):
     """The newest press, once it is of this type: a page shows a press before the server has it."""
-    deadline = time.monotonic() + limit
+    deadline = time.monotonic() + PATIENCE
     while not (presses := world.sent()) or presses[-1]["type"] != kind:
         if time.monotonic() > deadline:
             raise SystemExit(f"no press {kind} in {presses}")
@@ -122,7 +122,7 @@ with chromium() as browser:
     other.evaluate("() => { const end = document.querySelector('#end-confirm'); end.disabled = false; end.click(); }")
     expect(other.locator("#end-dialog").is_visible(), "the dialog of a press that is not taken closes")
     close(page)
-    resume = last_press("resume", 60)
+    resume = last_press("resume")
     expect(resume["id"] != pause["id"], f"resume is {resume}")
 
     # What is entered while a request is under way stays.

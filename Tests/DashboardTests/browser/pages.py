@@ -147,7 +147,7 @@ with chromium() as browser:
     }
     for name in scenes if is_thorough else ["silent", "canceled", "planned-list"]:
         visit(browser, name, live, "anna", fixtures.live_scenes(fixtures.now())[name], ready[name])
-    visit(browser, "home", "/", "coach", fixtures.home(fixtures.now()), shown(".card .chip", "No signal"))
+    visit(browser, "home", "/", "coach", lambda: fixtures.home(fixtures.now()), shown(".card .chip", "No signal"))
     if is_thorough:
         visit(browser, "viewer", live, "coach", fixtures.live_scenes(fixtures.now())["running"], ready["running"])
         visit(browser, "home-empty", "/", "ben", [], shown("#empty"))
@@ -156,7 +156,7 @@ with chromium() as browser:
         "operator",
         "/operator",
         "_operator",
-        fixtures.operator(fixtures.now()),
+        lambda: fixtures.operator(fixtures.now()),
         shown("#headline", "weather-fetcher offline"),
         ["weather-fetcher"],
     )

@@ -63,7 +63,7 @@ def viewer(world, browser, faults):
     broker.kill()
     page.locator("#bar", has_text="Reconnecting").wait_for()
     broker.start()
-    page.locator("#bar").wait_for(state="hidden", timeout=60_000)
+    page.locator("#bar").wait_for(state="hidden")
     world.publish(fixtures.outdoor(far, fixtures.now()))
     page.locator("#signal", has_text="Live").wait_for()
 

@@ -94,7 +94,7 @@ class Phone:
 
     def is_saved(self):
         """The page of the workout opens, and this browser keeps nothing of it."""
-        self.page.wait_for_url("**/workout/**", timeout=30_000)
+        self.page.wait_for_url("**/workout/**")
         self.page.locator("main.drawn").wait_for()
         kept = self.page.evaluate("() => Object.keys(localStorage).filter(key => key.startsWith('pacebus.recording'))")
         self.faults.expect(kept == [] and self.kept() == 0, f"this browser still keeps {kept} and {self.kept()} items")

@@ -127,7 +127,7 @@ def plan(system, browser, faults):
     phone.set_up(repetitions=12)
     phone.complete()
     page.locator("#recorder-lines", has_text="1 press to send").wait_for()
-    page.locator("#press", has_text="No connection. Your press is kept.").wait_for(timeout=15_000)
+    page.locator("#press", has_text="No connection. Your press is kept.").wait_for()
     faults.look(page, "a set without a network")
     screenshot(page, "record-plan-offline")
     # No press waits for the answer of the one before.

@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 
 from playwright.sync_api import Error
 
-from browser import ARGUMENTS, PROGRAM, Faults, chromium, close_all, screenshot
+from browser import ARGUMENTS, PROGRAM, Faults, chromium, close_all, patient, screenshot
 from record import SERVICES, STEP, Phone, saved
 from system import System
 from world import wait
@@ -153,8 +153,8 @@ class InstalledPhone(Phone):
         self.begin()
 
     def begin(self):
-        self.context = self.type.launch_persistent_context(
-            self.profile, executable_path=PROGRAM, args=ARGUMENTS, **self.options
+        self.context = patient(
+            self.type.launch_persistent_context(self.profile, executable_path=PROGRAM, args=ARGUMENTS, **self.options)
         )
         self.system.log_in(self.context, self.user)
         self.context.grant_permissions(["geolocation"], origin=self.system.url)

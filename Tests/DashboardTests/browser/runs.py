@@ -161,7 +161,7 @@ def kept(world, browser, faults):
     wait(lambda: world.sent("decline"), "the request")
     page.reload()
     page.locator("#press", has_text="Declining…").wait_for()
-    page.locator("#press", has_text="The server does not answer. Your press is kept.").wait_for(timeout=20_000)
+    page.locator("#press", has_text="The server does not answer. Your press is kept.").wait_for()
     faults.expect(len({sent["id"] for sent in world.sent("decline")}) == 1, "a reload made another request")
     world.answers["decline"] = {"error": {"code": "invalid_state", "message": "the run has begun"}}
     page.locator("#press.refused", has_text="the run has begun").wait_for()
@@ -180,9 +180,9 @@ def questions(world, browser, faults):
     run = open_page(world, browser, faults, URL, "anna", PHONE)
     run.locator("#terms", has_text="The server does not answer. Trying again.").wait_for()
     world.answers["runs"] = {"error": {"code": "invalid_command", "message": "no runs today"}}
-    page.locator("#empty", has_text="no runs today").wait_for(timeout=10_000)
+    page.locator("#empty", has_text="no runs today").wait_for()
     world.answers["show"] = {"error": {"code": "run_not_found", "message": "unknown run"}}
-    run.locator("#terms", has_text="There is no such run among yours.").wait_for(timeout=10_000)
+    run.locator("#terms", has_text="There is no such run among yours.").wait_for()
     close_all(run.context)
     close_all(page.context)
 
@@ -395,7 +395,7 @@ def figures(world, browser, faults):
     world.broker.start()
     wait(world.client.is_connected, "the publisher connects again")
     world.publish(scene("run-two"))
-    page.locator("#bar").wait_for(state="hidden", timeout=30_000)
+    page.locator("#bar").wait_for(state="hidden")
     move(1600)
     close_all(page.context)
 

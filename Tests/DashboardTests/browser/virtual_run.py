@@ -68,11 +68,9 @@ def play(system, pages, faults):
     screenshot(anna, "virtual-run-countdown")
 
     for page in pages.values():
-        page.locator(".lanes.two .lane:not(.mine) .chip", has_text="Live").wait_for(timeout=30_000)
-        page.locator(".lane:not(.mine) .lane-gap", has_text=re.compile("ahead|behind|level")).wait_for(timeout=30_000)
-        page.locator(".lane.mine [data-value=heartRate] .number", has_text=re.compile(r"^\d+$")).wait_for(
-            timeout=30_000
-        )
+        page.locator(".lanes.two .lane:not(.mine) .chip", has_text="Live").wait_for()
+        page.locator(".lane:not(.mine) .lane-gap", has_text=re.compile("ahead|behind|level")).wait_for()
+        page.locator(".lane.mine [data-value=heartRate] .number", has_text=re.compile(r"^\d+$")).wait_for()
     both_look(pages, faults, "lanes")
 
     # Announcements of the workout are read aloud too.
@@ -80,8 +78,8 @@ def play(system, pages, faults):
     ben.locator("#speak[aria-pressed=true]").wait_for()
     ben.go_back()
     for page in pages.values():
-        page.locator("#results tr").nth(1).wait_for(timeout=120_000)
-        page.locator("#provisional").wait_for(state="hidden", timeout=60_000)
+        page.locator("#results tr").nth(1).wait_for()
+        page.locator("#provisional").wait_for(state="hidden")
     both_look(pages, faults, "results")
     rows = anna.locator("#results tr").all_inner_texts()
     if not all("0.10 km" in row for row in rows) or rows != [row.replace("ben (you)", "ben") for row in rows]:
@@ -133,13 +131,11 @@ def end(system, pages, faults):
     for page in pages.values():
         press(page, "Go")
     devices = {user: system.simulate(user, run) for user in pages}
-    anna.locator(".lane:not(.mine) .chip", has_text="Live").wait_for(timeout=30_000)
+    anna.locator(".lane:not(.mine) .chip", has_text="Live").wait_for()
     for lane in [".mine", ":not(.mine)"]:
-        anna.locator(f".lane{lane} [data-value=distance] .number", has_text=re.compile("0.0[1-9]")).wait_for(
-            timeout=60_000
-        )
+        anna.locator(f".lane{lane} [data-value=distance] .number", has_text=re.compile("0.0[1-9]")).wait_for()
     devices["ben"].send_signal(signal.SIGINT)
-    anna.locator("#prompt-text", has_text="ben finished").wait_for(timeout=60_000)
+    anna.locator("#prompt-text", has_text="ben finished").wait_for()
     both_look(pages, faults, "finished")
     press(anna, "End My Run", "#prompt")
     anna.locator("#totals", has_text=re.compile(r"^\d\d:\d\d · 0\.\d\d km$")).wait_for()
@@ -148,7 +144,7 @@ def end(system, pages, faults):
     press(anna, "Keep going", "#end-dialog")
     press(anna, "End My Run", "#prompt")
     press(anna, "End and save", "#end-dialog")
-    anna.locator("#results tr").nth(1).wait_for(timeout=60_000)
+    anna.locator("#results tr").nth(1).wait_for()
 
 
 def record(system, pages, faults):
@@ -179,9 +175,9 @@ def record(system, pages, faults):
     anna.locator("#controls").get_by_role("button", name="Pause").click()
     anna.locator("#controls").get_by_role("button", name="End").click()
     anna.locator("#end-confirm").click()
-    anna.wait_for_url("**/workout/anna/*", timeout=60_000)
+    anna.wait_for_url("**/workout/anna/*")
     device.send_signal(signal.SIGINT)
-    ben.locator("#results tr").nth(1).wait_for(timeout=60_000)
+    ben.locator("#results tr").nth(1).wait_for()
 
 
 with System(*SERVICES) as system, chromium() as browser:
