@@ -199,18 +199,18 @@ final class Connection {
         return events
     }
 
-    func received(_ message: mosquitto_message) {
+    fileprivate func received(_ message: mosquitto_message) {
         packetsRead += 1
         queue.append(message)
     }
 
-    func note(_ event: Event) {
+    fileprivate func note(_ event: Event) {
         packetsRead += 1
         if case .accepted = event { isAccepted = true }
         events.append(event)
     }
 
-    func noteLog(_ line: String) {
+    fileprivate func noteLog(_ line: String) {
         latestLog = line
     }
 
@@ -224,7 +224,7 @@ final class Connection {
         String(cString: mosquitto_reason_string(Int32(reason)))
     }
 
-    func connectionRefusal(_ code: Int32) -> MQTTError {
+    fileprivate func connectionRefusal(_ code: Int32) -> MQTTError {
         let isVersion3 = version == .v311
         let text = isVersion3 ? mosquitto_connack_string(code) : mosquitto_reason_string(code)
         return .refused(reason: UInt8(clamping: code), String(cString: text!))
@@ -239,5 +239,48 @@ final class Connection {
 
     private func text(_ code: Int32) -> String {
         code == MOSQ_ERR_ERRNO.rawValue ? String(cString: strerror(errno)) : String(cString: mosquitto_strerror(code))
+    }
+}
+
+extension Connection {
+    /// Installs callbacks that capture nothing, recover their connection and only translate.
+    fileprivate func setCallbacks(_ handle: OpaquePointer) {
+        mosquitto_connect_v5_callback_set(handle) { _, context, reason, _, properties in
+            let connection = Connection.from(context)
+            guard reason == 0 else {
+                return connection.note(.connectionRefused(connection.connectionRefusal(reason)))
+            }
+            var receiveMaximum = UInt16.max
+            mosquitto_property_read_int16(properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), &receiveMaximum, false)
+            connection.note(.accepted(receiveMaximum: Int(receiveMaximum)))
+        }
+        mosquitto_disconnect_v5_callback_set(handle) { _, context, reason, _ in
+            // Codes below 0x80 are the library's own; the failing call returns them too.
+            guard let code = UInt8(exactly: reason), code >= 0x80 else { return }
+            Connection.from(context).note(
+                .disconnected(.connectionLost(String(cString: mosquitto_reason_string(reason)))))
+        }
+        mosquitto_subscribe_v5_callback_set(handle) { _, context, packet, count, codes, _ in
+            let codes = UnsafeBufferPointer(start: codes, count: Int(count)).map { UInt8(clamping: $0) }
+            Connection.from(context).note(.granted(packet: packet, codes: codes))
+        }
+        mosquitto_unsubscribe_v5_callback_set(handle) { _, context, packet, _ in
+            Connection.from(context).note(.granted(packet: packet, codes: []))
+        }
+        mosquitto_publish_v5_callback_set(handle) { _, context, packet, reason, _ in
+            Connection.from(context).note(.confirmed(packet: packet, reason: UInt8(clamping: reason)))
+        }
+        mosquitto_message_callback_set(handle) { _, context, message in
+            guard let message else { return }
+            Connection.from(context).received(message.pointee)
+        }
+        mosquitto_log_callback_set(handle) { _, context, level, line in
+            guard level & MOSQ_LOG_ERR != 0, let line else { return }
+            Connection.from(context).noteLog(String(cString: line))
+        }
+    }
+
+    private static func from(_ context: UnsafeMutableRawPointer?) -> Connection {
+        Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
     }
 }

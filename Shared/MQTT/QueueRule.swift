@@ -1,3 +1,5 @@
+import Glibc
+
 /// Whose messages a topic carries, and what happens to those that exceed the owner's limits.
 package struct QueueRule: Hashable, Sendable {
     package enum Kind: Sendable {
@@ -64,4 +66,77 @@ package enum QueueLimit: Sendable {
 package struct QueueExcess: Hashable, Sendable {
     package var owner: String
     package var limit: QueueLimit
+}
+
+/// Finds the topics of received messages. Messages of one topic share its object, and each topic's rule is applied once.
+struct TopicTable {
+    /// Longer topics, up to 64 KiB, are not kept; none of them belongs to Pacebus.
+    static let lengthLimit = 256
+
+    private let rule: @Sendable (String) -> QueueRule
+    private let limit: Int
+    private var topics: [UInt64: FairQueue.Topic] = [:]
+    private var owners: [String: FairQueue.Owner] = [:]
+    private var latest: FairQueue.Topic?
+
+    init(limit: Int = 65_536, rule: @escaping @Sendable (String) -> QueueRule) {
+        self.limit = limit
+        self.rule = rule
+    }
+
+    mutating func topic(_ name: UnsafePointer<CChar>) -> FairQueue.Topic {
+        let bytes = UnsafeRawBufferPointer(start: name, count: strlen(name))
+        if let latest, matches(latest.name, bytes) { return latest }
+        let topic = lookUp(bytes)
+        latest = topic
+        return topic
+    }
+
+    private mutating func lookUp(_ bytes: UnsafeRawBufferPointer) -> FairQueue.Topic {
+        let key = hash(bytes)
+        if let known = topics[key], matches(known.name, bytes) { return known }
+        // Topics are foreign input, so their number is bounded. A collision only replaces the earlier topic.
+        if topics.count >= limit {
+            topics.removeAll(keepingCapacity: true)
+            latest = nil
+            owners = owners.filter { !$0.value.isEmpty }
+        }
+        let name = String(decoding: bytes, as: UTF8.self)
+        let rule = rule(name)
+        let topic = FairQueue.Topic(name, rule.kind, owner(rule.owner))
+        if bytes.count <= Self.lengthLimit { topics[key] = topic }
+        return topic
+    }
+
+    private mutating func owner(_ name: String) -> FairQueue.Owner {
+        if let known = owners[name] { return known }
+        let owner = FairQueue.Owner(name)
+        owners[name] = owner
+        return owner
+    }
+
+    private func matches(_ string: String, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard string.utf8.count == bytes.count else { return false }
+        return string.utf8.withContiguousStorageIfAvailable { known in
+            guard let known = known.baseAddress, let bytes = bytes.baseAddress else { return true }
+            return memcmp(known, bytes, string.utf8.count) == 0
+        } ?? false
+    }
+
+    /// Hashes eight bytes at a time; the dictionary hashes the result again.
+    private func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        let prime: UInt64 = 0x9E37_79B9_7F4A_7C15
+        var hash = UInt64(bytes.count) &* prime
+        var offset = 0
+        while offset + 8 <= bytes.count {
+            hash = (hash ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) &* prime
+            hash ^= hash &>> 32
+            offset += 8
+        }
+        while offset < bytes.count {
+            hash = (hash ^ UInt64(bytes[offset])) &* prime
+            offset += 1
+        }
+        return hash
+    }
 }

@@ -244,40 +244,50 @@ extension ItemStream {
     }
 }
 
-/// A stream as the store has it.
-struct StoredStream<Item: StreamItem>: Sendable {
-    /// The number of its items.
-    private(set) var next = 0
-    /// The time of item 0.
-    fileprivate private(set) var firstTime: Timestamp?
-    /// The time of the last item that has one.
-    fileprivate private(set) var lastTime: Timestamp?
-    /// Its last chunk, if that has room.
-    fileprivate private(set) var chunk = ItemChunk<Item>()
+/// When a stream acknowledges: after a number of batches or items, after a time, or when its device asks.
+struct AckSchedule {
+    /// Whether an acknowledgement follows the next commit.
+    var isOwed = false
+    /// Whether it reports too many items, and after how many seconds the device may continue.
+    var isLimited = false
+    var retryAfter: Int?
+    /// Whether it answers a gap.
+    var answersGap = false
+    /// Whether this process has acknowledged anything.
+    private var hasAcknowledged = false
+    /// The number in the last acknowledgement, the batches accepted since, and when the first of them came.
+    private var acknowledged: Int
+    private var batches = 0
+    private(set) var since: Moment?
 
-    init() {}
-
-    /// The stream of all its readable chunks.
-    init(_ chunks: ArraySlice<[UInt8]>) {
-        let lastTime = chunks.reversed().lazy.compactMap { (try? ItemChunk<Item>(stored: $0))?.lastTime }.first
-        guard let first = chunks.first, let last = chunks.last,
-            let stream = try? StoredStream(first: first, last: last, number: chunks.count - 1, lastTime: lastTime)
-        else { return }
-        self = stream
+    init(acknowledged: Int) {
+        self.acknowledged = acknowledged
     }
 
-    /// - Parameters:
-    ///   - first: its first chunk.
-    ///   - last: its last chunk, which has this number. If no item of it has a time, the chunks before it must be read.
-    ///   - lastTime: the time of the last item with one, if known.
-    init(first: [UInt8], last: [UInt8], number: Int, lastTime: Timestamp? = nil) throws(CorruptChunk) {
-        let tail = try ItemChunk<Item>(stored: last)
-        next = number * ItemChunk<Item>.capacity + tail.count
-        firstTime = try ItemChunk<Item>.items(first).first?.time
-        self.lastTime = tail.lastTime ?? lastTime
-        chunk = tail.isFull ? ItemChunk<Item>() : tail
+    mutating func noteAccepted(asks: Bool, expected: Int, _ now: Moment) {
+        batches += 1
+        answersGap = false
+        since = since ?? now
+        if asks || batches >= StreamTimes.ackBatches || expected - acknowledged >= StreamTimes.ackItems {
+            isOwed = true
+        }
     }
 
-    /// Whether ``init(first:last:number:lastTime:)`` found the time of the last item.
-    var knowsLastTime: Bool { lastTime != nil }
+    /// A device resends only after it has read the same number twice. So the answer to a gap is sent twice if the device may
+    /// not have read its number yet.
+    mutating func take(next: Int) -> (ack: Ack, copies: Int)? {
+        guard isOwed else { return nil }
+        let isNew = !hasAcknowledged || acknowledged != next
+        let copies = answersGap && !isLimited && isNew ? 2 : 1
+        (acknowledged, hasAcknowledged) = (next, true)
+        (batches, since) = (0, nil)
+        defer { (isOwed, isLimited, retryAfter, answersGap) = (false, false, nil, false) }
+        return (isLimited ? .tooManyItems(next: next, retryAfter: retryAfter) : .next(next), copies)
+    }
+
+    /// After a failed commit, only what is on disk waits for an acknowledgement.
+    mutating func discard(next: Int) {
+        (isOwed, isLimited, answersGap) = (false, false, false)
+        if next <= acknowledged { (batches, since) = (0, nil) }
+    }
 }
