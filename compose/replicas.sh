@@ -44,7 +44,7 @@ scale_services() {
         stop 1 "${ended[@]/#/warnings-}"
         for name in "${ended[@]}"; do
             unset "ports[$name]" "due_at[$name]" "pauses[$name]" "starts[$name]" "started_at[$name]" \
-                "looks[$name]" "looked_at[$name]" "unanswered[$name]" "has_answered[$name]"
+                "looks[$name]" "looked_at[$name]" "unanswered[$name]" "has_answered[$name]" "hangs[$name]"
         done
         record_urls
         record_processes

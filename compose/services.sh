@@ -32,7 +32,10 @@ launch_service() {
     if [[ $(refused_port "$1") == "${ports[$1]}" ]]; then
         say "Port ${ports[$1]} is in use; $1 tries the next"
         ports[$1]=$(free_port $((ports[$1] + 1)))
-        if [[ -e data/run/urls ]]; then sed -i "s|^$1 http:.*|$1 http://127.0.0.1:${ports[$1]}|" data/run/urls; fi
+        if [[ -e data/run/urls ]]; then
+            sed -i "s|^$1 http:.*|$1 http://127.0.0.1:${ports[$1]}|" data/run/urls
+            record_targets
+        fi
         # It requests the health of dashboards there.
         if [[ -v ports[web-proxy] ]]; then : >data/run/restart-web-proxy; fi
     fi
@@ -47,6 +50,19 @@ launch_service() {
         settings=("STORE_URL=sqlite:./data/$service.sqlite")
     fi
     start "$1" env "${connection[@]}" "HTTP_PORT=${ports[$1]}" "LOG_NAME=$1" "${settings[@]}" "$bin/$service" >>"data/log/$1.log" 2>&1
+}
+
+# record_targets: writes data/run/targets.json, the processes in data/run/urls that have metrics, for Prometheus' file_sd_configs.
+record_targets() {
+    # Another account may read it: it has no secrets.
+    (umask 022 && awk '$1 != "web" && sub("^http://", "", $2) {
+        service = $1
+        sub("-[2-9]$", "", service)
+        printf "%s  {\"targets\": [\"%s\"], ", count++ ? ",\n" : "[\n", $2
+        printf "\"labels\": {\"service\": \"%s\", \"process\": \"%s\"}}", service, $1
+    }
+    END { print count ? "\n]" : "[]" }' data/run/urls >data/run/targets.json.new) || return 0 # a full disk ends nothing
+    mv data/run/targets.json.new data/run/targets.json
 }
 
 # web_listener NAME: prints the listener of a dashboard in ${ports}: `web`, or its own behind HAProxy.

@@ -16,6 +16,10 @@ declare -A started_at=() due_at=() pauses=() starts=()
 # By name: the job that looks at the process, when it began, the looks in a row without an answer, and whether there was one.
 declare -A looks=() looked_at=() unanswered=() has_answered=()
 
+# By name: how often the process hung. And when data/run/metrics.prom is due, in seconds of uptime.
+declare -A hangs=()
+metrics_due=0
+
 # read_uptime: sets $now. The wall clock may step.
 read_uptime() {
     read -r now _ </proc/uptime
@@ -69,6 +73,7 @@ look_at() {
     unset "looks[$1]"
     if ((unanswered[$1] >= 2)); then
         say "$1 hangs and is killed"
+        hangs[$1]=$((${hangs[$1]:-0} + 1))
         kill_now "$1"
     fi
 }
@@ -99,4 +104,54 @@ record_processes() {
         if [[ -v starts[$name] ]]; then say "$name ${pids[$name]:-0} $((starts[$name] - 1))"; fi
     done 2>/dev/null >data/run/processes.new || return 0 # a full disk ends nothing
     mv data/run/processes.new data/run/processes
+}
+
+# record_metrics: writes data/run/metrics.prom at most once a minute, for the textfile collector of prometheus-node-exporter.
+record_metrics() {
+    local text
+    read_uptime
+    ((now >= metrics_due)) || return 0
+    metrics_due=$((now + 60))
+    text=$(system_metrics 2>/dev/null) || return 0
+    # Another account may read it: it has no secrets. A full disk ends nothing.
+    (umask 022 && say "$text" 2>/dev/null >data/run/metrics.prom.new) || return 0
+    mv data/run/metrics.prom.new data/run/metrics.prom
+}
+
+system_metrics() {
+    local name file up size free
+    describe pacebus_supervisor_timestamp_seconds gauge "When compose/up last wrote these metrics, in Unix seconds."
+    say "pacebus_supervisor_timestamp_seconds $EPOCHSECONDS"
+    describe pacebus_process_up gauge "1 if the process runs and answers, else 0."
+    for name in "${supervised[@]}"; do
+        up=0
+        if is_running "$name" && ((${unanswered[$name]:-0} == 0)); then up=1; fi
+        say "pacebus_process_up{process=\"$name\"} $up"
+    done
+    describe pacebus_process_restarts_total counter "Restarts of the process."
+    for name in "${supervised[@]}"; do
+        say "pacebus_process_restarts_total{process=\"$name\"} $((${starts[$name]:-1} - 1))"
+    done
+    describe pacebus_process_hangs_total counter "Times that the process hung and was killed."
+    for name in "${supervised[@]}"; do say "pacebus_process_hangs_total{process=\"$name\"} ${hangs[$name]:-0}"; done
+    read -r size free < <(df --output=size,avail --block-size=1 data | tail -n 1)
+    describe pacebus_data_disk_size_bytes gauge "Size of the disk of the folder data, in bytes."
+    say "pacebus_data_disk_size_bytes $size"
+    describe pacebus_data_disk_free_bytes gauge "Free space on the disk of the folder data, in bytes."
+    say "pacebus_data_disk_free_bytes $free"
+    describe pacebus_backup_timestamp_seconds gauge "When the newest backup began, in Unix seconds; 0 without a backup."
+    say "pacebus_backup_timestamp_seconds $(stat -c %Y data/last-backup || say 0)"
+    describe pacebus_certificate_expires_timestamp_seconds gauge "When the certificate expires, in Unix seconds."
+    for file in ${listen:+data/tls/server.crt data/tls/ca.crt} ${TLS_CERT_FILE:+"$TLS_CERT_FILE"}; do
+        say "pacebus_certificate_expires_timestamp_seconds{file=\"${file//[\"\\]/_}\"} $(expiry_of "$file")"
+    done
+}
+
+# describe METRIC TYPE HELP: prints what precedes the samples of a metric.
+describe() { printf '# HELP %s %s\n# TYPE %s %s\n' "$1" "$3" "$1" "$2"; }
+
+# expiry_of FILE: prints when a certificate expires, in Unix seconds; 0 if it cannot be read.
+expiry_of() {
+    local end
+    if end=$(openssl x509 -in "$1" -noout -enddate); then date --date "${end#*=}" +%s; else say 0; fi
 }

@@ -39,7 +39,7 @@ struct ExporterLoop {
         self.store = store
         machine = ExporterMachine(policies: targets.policies)
         outbox = Outbox(context: context, store: store)
-        metrics = ExporterMetrics(context.metrics)
+        metrics = ExporterMetrics(context.metrics, targets: targets.policies.keys)
     }
 
     /// - Parameters:
@@ -120,7 +120,7 @@ struct ExporterLoop {
     }
 
     private func metadata(_ outcome: DeliveryOutcome, _ reason: String? = nil) -> Logger.Metadata {
-        var metadata: Logger.Metadata = [LogKey.session: "\(outcome.key)", "target": "\(outcome.target)"]
+        var metadata = LogKey.session(outcome.key, ["target": "\(outcome.target)"])
         if let reason { metadata[LogKey.reason] = "\(reason)" }
         return metadata
     }

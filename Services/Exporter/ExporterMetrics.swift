@@ -18,9 +18,19 @@ struct ExporterMetrics {
     private let stored: Meter
     private let dailyBytes: Meter
 
-    init(_ factory: PrometheusMetrics) {
+    /// - Parameter targets: the configured ones.
+    init(_ factory: PrometheusMetrics, targets: some Sequence<Target>) {
         self.factory = factory
         factory.describe(Self.help)
+        factory.begin(Self.prefix + "rejected_total", "reason", Rejection.reasons)
+        for target in targets {
+            for outcome in ["delivered", "refused", "failed"] {
+                _ = Counter(
+                    label: Self.prefix + "deliveries_total",
+                    dimensions: [("target", "\(target)"), ("outcome", outcome)],
+                    factory: factory)
+            }
+        }
         messages = Counter(label: Self.prefix + "messages_total", factory: factory)
         time = Timer(label: Self.prefix + "delivery_seconds", factory: factory)
         waiting = Meter(label: Self.prefix + "workouts_waiting", factory: factory)

@@ -79,7 +79,11 @@ struct ImporterLoop {
         for action in flushed.performed {
             switch action {
             case .answerList(let user, let request): try await answer(request, user, now)
-            case .archive(let key, _): try await forget(key.user, now)
+            case .archive(let key, let record):
+                context.logger.info(
+                    "import over",
+                    metadata: [LogKey.user: "\(key.user)", "import": "\(key.id)", LogKey.status: "\(record.status)"])
+                try await forget(key.user, now)
             case .refuse(let key, let refusal?) where refusal.retryAfter != nil:
                 context.limits.reached(
                     refusal.code == "too_many_bytes" ? "import_bytes_per_day" : "imports_unfinished", by: key.user,
@@ -182,6 +186,7 @@ struct ImporterLoop {
         case .finished(let index):
             removePlayer(key)
             metrics.logged()
+            context.logger.info("workout imported", metadata: LogKey.session(player.session, ["import": "\(key.id)"]))
             outbox.add(machine.finish(index, of: key, now: now))
             if player.advance(now) {
                 players[key] = player

@@ -14,6 +14,7 @@ struct ImporterMetrics {
     init(_ factory: PrometheusMetrics) {
         self.factory = factory
         factory.describe(Self.help)
+        factory.begin(Self.prefix + "rejected_total", "reason", Rejection.reasons)
         messages = Counter(label: Self.prefix + "messages_total", factory: factory)
         workouts = Counter(label: Self.prefix + "workouts_total", factory: factory)
         unfinished = Meter(label: Self.prefix + "imports_unfinished", factory: factory)

@@ -128,7 +128,7 @@ struct LiveActivityPublisherLoop {
         if case .tokenGone(let reason) = ended.outcome {
             var metadata: Logger.Metadata = [LogKey.device: "\(ended.push.device)", LogKey.reason: "\(reason)"]
             switch ended.push.owner {
-            case .session(let key): metadata[LogKey.session] = "\(key)"
+            case .session(let key): metadata = LogKey.session(key, metadata)
             case .user(let user): metadata[LogKey.user] = "\(user)"
             }
             context.logger.debug("APNs token expired, removed", metadata: metadata)

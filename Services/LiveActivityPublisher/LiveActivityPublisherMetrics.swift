@@ -18,6 +18,14 @@ struct LiveActivityPublisherMetrics {
     init(_ factory: PrometheusMetrics) {
         self.factory = factory
         factory.describe(Self.help)
+        factory.begin(Self.prefix + "rejected_total", "reason", Rejection.reasons)
+        for event in ["start", "update", "end", "invitation", "confirm"] {
+            for outcome in ["delivered", "token_gone", "refused", "failed"] {
+                _ = Counter(
+                    label: Self.prefix + "pushes_total", dimensions: [("event", event), ("outcome", outcome)],
+                    factory: factory)
+            }
+        }
         messages = Counter(label: Self.prefix + "messages_total", factory: factory)
         time = Timer(label: Self.prefix + "push_seconds", factory: factory)
         inFlight = Meter(label: Self.prefix + "pushes_in_flight", factory: factory)

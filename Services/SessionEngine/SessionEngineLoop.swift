@@ -29,6 +29,11 @@ struct SessionEngineLoop {
     var refusedPurges: Set<String> = []
     var purgedAt: Moment?
     var sweptAt: Moment?
+    var newestRevision: Int64 = 0
+    /// The types of accepted commands until their replies are on disk.
+    var accepted: [CommandID: String] = [:]
+    /// The rate of lines about refused commands.
+    var refusals = RateTable<User, Moment>(burst: UserLimit.requestBurst, perSecond: UserLimit.requestRate)
     /// The rates of requests for history by user, and of viewers.
     private var requests = RateTable<User, Moment>(burst: UserLimit.requestBurst, perSecond: UserLimit.requestRate)
     private var viewerRequests = RateTable<User, Moment>(burst: UserLimit.viewerBurst, perSecond: UserLimit.viewerRate)
@@ -68,6 +73,7 @@ struct SessionEngineLoop {
             try await announceResting(now)
             pending.expire(now: now)
             metrics.show(machine.table.statusCounts, pending)
+            metrics.showLead(RevisionCeiling.lead(of: newestRevision, at: now.wallClock))
         }
         keepChanged(now)
         try await follow(await outbox.flush(&machine, at: now), now)
@@ -93,6 +99,7 @@ struct SessionEngineLoop {
             switch action {
             case .reply(_, _, let reply): metrics.answered(reply.error)
             case .listWorkouts(let user, let page): pages.append((user, page))
+            case .save, .saveReply, .list: log(action)
             default: break
             }
         }
@@ -272,6 +279,7 @@ struct SessionEngineLoop {
             let command = try JSONCoding.decode(Command.self, from: message.payload)
             let actions = machine.applyCommand(command, for: key, now: now)
             for case .limited(let user, let limit) in actions { context.limits.reached(limit.name, by: user, at: now) }
+            note(command, of: key, actions, now)
             outbox.add(actions)
         } catch {
             reject(message, Rejection(topic: message.topic, error: error), now)

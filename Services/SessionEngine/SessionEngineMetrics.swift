@@ -1,3 +1,4 @@
+import Bus
 import Metrics
 import ServiceKit
 import Workouts
@@ -14,10 +15,12 @@ struct SessionEngineMetrics {
     private let sessions: [SessionStatus: Meter]
     private let pendingBytes: Meter
     private let pendingDropped: RisingCounter
+    private let revisionLead: Meter
 
     init(_ factory: PrometheusMetrics) {
         self.factory = factory
         factory.describe(Self.help)
+        factory.begin(Self.prefix + "rejected_total", "reason", Rejection.reasons)
         messages = Counter(label: Self.prefix + "messages_total", factory: factory)
         accepted = Counter(label: Self.prefix + "accepted_total", factory: factory)
         commitWrites = Recorder(label: Self.prefix + "commit_writes", factory: factory)
@@ -29,6 +32,7 @@ struct SessionEngineMetrics {
             })
         pendingBytes = Meter(label: Self.prefix + "pending_bytes", factory: factory)
         pendingDropped = RisingCounter(Self.prefix + "pending_dropped_total", factory)
+        revisionLead = Meter(label: RevisionCeiling.leadLabel, factory: factory)
     }
 
     func received(_ count: Int) {
@@ -50,6 +54,8 @@ struct SessionEngineMetrics {
         commitTime.record(duration: duration)
     }
 
+    func showLead(_ seconds: Double) { revisionLead.set(seconds) }
+
     func show(_ counts: [SessionStatus: Int], _ pending: PendingBuffer<Shard>) {
         for (status, meter) in sessions { meter.set(counts[status] ?? 0) }
         pendingBytes.set(pending.bytes)
@@ -61,6 +67,7 @@ struct SessionEngineMetrics {
     }
 
     private static let help = [
+        RevisionCeiling.leadLabel: RevisionCeiling.leadHelp,
         prefix + "messages_total": "Messages handled.",
         prefix + "accepted_total": "Commands and requests accepted, including repeats.",
         prefix + "refused_total": "Commands and requests refused, by error code.",

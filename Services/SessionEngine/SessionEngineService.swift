@@ -21,6 +21,10 @@ struct SessionEngineService: Service {
         await context.close(store)
     }
 
+    private var brokerFigures: [MQTTSubscription] {
+        context.configuration.mqtt.partitions.count == 1 ? BrokerFigures.subscriptions : []
+    }
+
     private func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
         // Users are owned by shard, and a user's sessions are in every shard.
         let all = Set(Shard.all)
@@ -37,6 +41,6 @@ struct SessionEngineService: Service {
             + (asksCoach ? [TopicFilter.users(.coachReply)] : [])
         return topics.flatMap { TopicFilter.sessions($0, shards: all) } + users
             + [TopicFilter.viewerRequests, TopicFilter.presence(of: "route-builder")]
-            + (shards.contains(Shard(0)) ? [TopicFilter.limits] : [])
+            + (shards.contains(Shard(0)) ? [TopicFilter.limits] + brokerFigures : [])
     }
 }

@@ -17,6 +17,7 @@ struct VirtualRunMetrics {
     init(_ factory: PrometheusMetrics) {
         self.factory = factory
         factory.describe(Self.help)
+        factory.begin(Self.prefix + "rejected_total", "reason", Rejection.reasons)
         messages = Counter(label: Self.prefix + "messages_total", factory: factory)
         partners = RisingCounter(Self.prefix + "partners_total", factory)
         prompts = RisingCounter(Self.prefix + "prompts_total", factory)

@@ -1,3 +1,4 @@
+import Bus
 import Metrics
 import ServiceKit
 import Workouts
@@ -17,6 +18,7 @@ struct WeatherFetcherMetrics {
     init(_ factory: PrometheusMetrics) {
         self.factory = factory
         factory.describe(Self.help)
+        factory.begin(Self.prefix + "rejected_total", "reason", Rejection.reasons)
         messages = Counter(label: Self.prefix + "messages_total", factory: factory)
         requestTime = Timer(label: Self.prefix + "request_seconds", factory: factory)
         sessions = Meter(label: Self.prefix + "sessions", factory: factory)

@@ -90,7 +90,7 @@ extension StoreRecord {
             .reduce(into: []) { $0.append($1) }
     }
 
-    fileprivate init(_ row: Row) throws {
+    init(_ row: Row) throws {
         let value = try row.withUnsafeData(atIndex: 2) { [UInt8]($0 ?? Data()) }
         self.init(shard: Shard(row[0]), key: row[1], value: value)
     }

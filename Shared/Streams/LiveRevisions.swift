@@ -52,6 +52,11 @@ struct LiveRevisions {
         lines[shard] = line
     }
 
+    /// The seconds by which the highest revision is ahead of the clock.
+    func lead(at now: Timestamp) -> Double {
+        lines.values.compactMap(\.latest).max().map { RevisionCeiling.lead(of: $0, at: now) } ?? 0
+    }
+
     mutating func drop(_ shards: Set<Shard>) {
         for shard in shards { lines[shard] = nil }
     }

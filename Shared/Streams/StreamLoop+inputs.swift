@@ -10,7 +10,7 @@ extension StreamLoop {
     /// Takes in a route again whose stored track is unreadable, unless it is another one meanwhile.
     mutating func replaceRoute(_ route: StoredRoute, of key: SessionKey, _ now: Moment) {
         guard let session = machine.sessions[key], session.record.route == route else { return }
-        context.logger.error("track unreadable, requesting it again", metadata: [LogKey.session: "\(key)"])
+        context.logger.error("track unreadable, requesting it again", metadata: LogKey.session(key))
         machine.replaceRoute(route, of: session, now: now)
     }
 
@@ -37,10 +37,4 @@ extension StreamLoop {
         try await load([.session(key, .request)], now)
         machine.requestChunks(key)
     }
-}
-
-/// Consecutive messages of one topic, as a device that catches up sends them.
-struct TopicRun {
-    let topic: Topic?
-    let messages: ArraySlice<MQTTMessage>
 }

@@ -1,4 +1,5 @@
 import Bus
+import Logging
 import ServiceKit
 import Storage
 import Workouts
@@ -73,6 +74,14 @@ extension StreamLoop {
         }
     }
 
+    private func log(_ record: StreamRecord<Work.Totals>) {
+        let metadata: Logger.Metadata = [
+            LogKey.revision: "\(record.report?.revision ?? 0)",
+            LogKey.count: "\(record.report?.next.values.reduce(0, +) ?? 0)",
+        ]
+        context.logger.info("summary recorded", metadata: LogKey.session(record.state.key, metadata))
+    }
+
     /// Computes the results of a session; `nil` if the session has left memory or the track of its route is unreadable.
     private mutating func finish(
         _ session: OwnedSession<Work>, _ purpose: StreamJob<Work>.Purpose, _ now: Moment
@@ -105,6 +114,7 @@ extension StreamLoop {
             guard outcome == .committed else { return outcome }
             machine.adopt(summary)
             retention.stored([key])
+            log(summary.record)
         }
         // No summary has the revision 0.
         let revision = summary.message == nil ? 0 : summary.record.report?.revision ?? 0

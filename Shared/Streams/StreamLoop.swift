@@ -75,6 +75,7 @@ package struct StreamLoop<Work: StreamWork> {
             try await clearJournal(now)
             if machine.sweep(now: now) {
                 metrics.show(machine.statusCounts, pendingBuffer)
+                metrics.showLead(revisions.lead(at: now.wallClock))
                 metrics.journal(machine.journal.bytes, machine.journal.oldest.map { now.seconds(since: $0) })
             }
             try await shareQuota(now)
@@ -283,4 +284,10 @@ package struct StreamLoop<Work: StreamWork> {
         forget(writer.dropLost())
         await writer.flush()
     }
+}
+
+/// Consecutive messages of one topic, as a device that catches up sends them.
+struct TopicRun {
+    let topic: Topic?
+    let messages: ArraySlice<MQTTMessage>
 }

@@ -1,14 +1,10 @@
+import Bus
 import Metrics
 import ServiceKit
 import Workouts
 
 /// The service's metrics, updated once a batch.
 struct StreamMetrics {
-    private static let reasons = [
-        "bad_topic", "flawed_items", "malformed", "session_unknown", "too_large", "uppercase_session",
-        "waiting_for_state",
-    ]
-
     private let items: Counter
     private let messages: Counter
     private let rejections: [String: Counter]
@@ -21,6 +17,7 @@ struct StreamMetrics {
     private let journalBytes: Meter
     private let journalAge: Meter
     private let dailyItems: Meter
+    private let revisionLead: Meter
 
     /// - Parameter prefix: the start of each name.
     init(_ factory: PrometheusMetrics, prefix: String) {
@@ -28,7 +25,7 @@ struct StreamMetrics {
         items = Counter(label: prefix + "items_total", factory: factory)
         messages = Counter(label: prefix + "messages_total", factory: factory)
         rejections = Dictionary(
-            uniqueKeysWithValues: Self.reasons.map { reason in
+            uniqueKeysWithValues: Rejection.reasons.map { reason in
                 (
                     reason,
                     Counter(label: prefix + "rejected_total", dimensions: [("reason", reason)], factory: factory)
@@ -49,6 +46,7 @@ struct StreamMetrics {
         journalBytes = Meter(label: prefix + "journal_bytes", factory: factory)
         journalAge = Meter(label: prefix + "journal_age_seconds", factory: factory)
         dailyItems = Meter(label: prefix + "daily_items_highest", factory: factory)
+        revisionLead = Meter(label: RevisionCeiling.leadLabel, factory: factory)
     }
 
     func batch(messages count: Int, took duration: Duration) {
@@ -78,6 +76,10 @@ struct StreamMetrics {
         journalAge.set(age ?? 0)
     }
 
+    func showLead(_ seconds: Double) {
+        revisionLead.set(seconds)
+    }
+
     func quota(highest: Int) {
         dailyItems.set(highest)
     }
@@ -95,6 +97,7 @@ struct StreamMetrics {
             prefix + "waiting_dropped_total": "Dropped batches of sessions without a state.",
             prefix + "journal_bytes": "Items in the journal, in bytes.",
             prefix + "journal_age_seconds": "Age of the oldest item that only the journal has.",
+            RevisionCeiling.leadLabel: RevisionCeiling.leadHelp,
             prefix + "daily_items_highest": "Items stored today of the account with the most.",
         ]
     }

@@ -37,7 +37,8 @@ import Workouts
             #expect(statuses.last?.status == .done && statuses.contains { $0.status == .exporting })
             #expect(statuses.map(\.revision) == statuses.map(\.revision).sorted())
             #expect(
-                exporter.log.lines.contains("info workout exported session=\(workout.key) target=folder"))
+                exporter.log.lines.contains(
+                    "info workout exported session=\(workout.key.session) target=folder user=anna"))
             #expect(!exporter.log.lines.contains { $0.hasPrefix("error") || $0.hasPrefix("warning") })
 
             try await exporter.pass(2)

@@ -1,5 +1,4 @@
 import Bus
-import DequeModule
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -22,7 +21,7 @@ final class LoginService: Sendable {
         var attempts = LoginAttempts()
         var ended = EndedLogins()
         /// Logins that people left here, the newest: session-engine may be away.
-        var left: Deque<String> = []
+        var left: [String] = []
     }
 
     /// A failure takes at least as long, so that its time says nothing.
@@ -130,7 +129,8 @@ final class LoginService: Sendable {
         }
         guard answer == .accepted, let account = attempt.account else {
             onRefusal()
-            logger.notice("login refused", metadata: [LogKey.address: "\(attempt.network)"])
+            let user = attempt.account?.description ?? ""
+            logger.notice("login refused", metadata: [LogKey.address: "\(attempt.network)", LogKey.user: "\(user)"])
             throw HTTPError(.unauthorized, message: "Name or password is wrong.")
         }
         logger.info("logged in", metadata: [LogKey.user: "\(account)"])

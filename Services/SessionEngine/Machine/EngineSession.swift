@@ -18,6 +18,8 @@ struct EngineSession {
     var record: SessionRecord
     /// Replies to accepted commands, by command id.
     var replies: [CommandID: Reply] = [:]
+    /// The status in the last line of the log; `nil` before the first.
+    private var loggedStatus: SessionStatus?
     /// The time to finish with the available summaries.
     var finishBy: Moment?
     /// The time to revise the finished record with late items.
@@ -53,12 +55,21 @@ struct EngineSession {
         var record = record
         record.limit(to: now)
         self.init(record: record, replies: replies, receivedAt: record.lastActiveAt)
+        loggedStatus = record.session.statusName
         if record.session.statusName == .saving { finishBy = now + Self.savingTimeout }
         planRevision(now)
         findOverdue(now)
     }
 
     var key: SessionKey { record.session.key }
+
+    /// The status, if it is another one than at the last call.
+    mutating func takeNewStatus() -> SessionStatus? {
+        let status = record.session.statusName
+        guard status != loggedStatus else { return nil }
+        loggedStatus = status
+        return status
+    }
 
     // MARK: Time
 

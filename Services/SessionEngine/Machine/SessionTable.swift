@@ -70,6 +70,9 @@ struct SessionTable {
         entries[key]?[keyPath: topic].published(revision)
     }
 
+    /// The status of a session, if it is another one than at the last call.
+    mutating func takeNewStatus(of key: SessionKey) -> SessionStatus? { entries[key]?.takeNewStatus() }
+
     // MARK: Connection
 
     /// Messages about the sessions can arrive from now on. Returns those that are withheld until it is decided whether they

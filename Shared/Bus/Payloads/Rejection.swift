@@ -12,6 +12,12 @@ package struct Rejection: Codable, Equatable, Sendable {
     /// The error as text for developers.
     package var message: String?
 
+    /// Every reason, for counters that begin at 0.
+    package static let reasons = [
+        "bad_topic", "flawed_items", "malformed", "session_unknown", "too_large", Topic.uppercaseReason,
+        "waiting_for_state",
+    ]
+
     package init(topic: String, reason: String, message: String? = nil) {
         self.topic = PayloadError.cut(topic.utf8, to: 256)
         self.reason = reason

@@ -45,7 +45,7 @@ extension ServiceContext {
             ownSubscriptions(shards) + (presence?.subscriptions(shards) ?? [])
         }
         defer { liveness.end(Liveness.loop) }
-        let brokerLimits = BrokerLimits(metrics: metrics)
+        let brokerFigures = BrokerFigures(metrics: metrics)
         var first = store.ownership.makeAsyncIterator()
         guard case .gained(let epochs)? = await first.next() else { return }
         var shards = ShardHandover(owned: Set(epochs.keys))
@@ -86,7 +86,7 @@ extension ServiceContext {
                         shards.isConnected = false
                         try await handle(.disconnected)
                     case .bus(.batch(let batch)):
-                        let others = (presence.map { $0.observe(batch) } ?? batch).flatMap(brokerLimits.observe)
+                        let others = (presence.map { $0.observe(batch) } ?? batch).flatMap(brokerFigures.observe)
                         if let others { try await handle(.batch(others)) }
                     case .tick:
                         await presence?.tick()

@@ -1,5 +1,11 @@
+import Bus
+package import Logging
+package import Workouts
+
 /// The keys of log metadata. Messages are constant strings; variable parts go under these keys.
 package enum LogKey {
+    /// The type of a command.
+    package static let action = "action"
     package static let address = "address"
     package static let broker = "broker"
     package static let bytes = "bytes"
@@ -15,9 +21,26 @@ package enum LogKey {
     package static let revision = "revision"
     package static let session = "session"
     package static let shards = "shards"
+    package static let status = "status"
     package static let store = "store"
     package static let stream = "stream"
     package static let topic = "topic"
     package static let user = "user"
     package static let version = "version"
+
+    /// What every line about a session has, so that one search finds the story of a workout in all logs.
+    package static func session(_ key: SessionKey, _ other: Logger.Metadata = [:]) -> Logger.Metadata {
+        other.merging([user: "\(key.user)", session: "\(key.session)"]) { $1 }
+    }
+
+    /// The metadata of what a topic is about.
+    package static func subject(_ topic: String) -> Logger.Metadata {
+        switch Topic(topic) {
+        case .session(let key, .samples(let device))?, .session(let key, .locations(let device))?:
+            session(key, [Self.device: "\(device)"])
+        case .session(let key, _)?: session(key)
+        case .user(let user, _)?: [Self.user: "\(user)"]
+        default: [:]
+        }
+    }
 }

@@ -109,6 +109,13 @@ package final class PrometheusMetrics: MetricsFactory {
     }
 }
 
+extension PrometheusMetrics {
+    /// Begins a counter of each value at 0. Prometheus sees no increase from nothing to 1.
+    package func begin(_ label: String, _ dimension: String, _ values: some Sequence<String>) {
+        for value in values { _ = Counter(label: label, dimensions: [(dimension, value)], factory: self) }
+    }
+}
+
 /// Help texts of the MQTT module's metrics.
 enum MQTTMetricsHelp {
     static let texts = [

@@ -13,6 +13,15 @@ package enum RevisionCeiling {
     /// behind. More than the messages of one event.
     private static let step: Int64 = 64
 
+    /// The metric of ``lead(of:at:)``.
+    package static let leadLabel = "pacebus_revisions_ahead_seconds"
+    package static let leadHelp = "How far the newest revision is ahead of the clock: readers ignore a clock set back."
+
+    /// The seconds by which a revision is ahead of the clock; 0 normally.
+    package static func lead(of revision: Int64, at now: Timestamp) -> Double {
+        Double(max(0, revision - now.milliseconds)) / 1_000
+    }
+
     /// The ceiling to store before the next messages go out; `nil` while the stored one suffices.
     ///
     /// - Parameters:

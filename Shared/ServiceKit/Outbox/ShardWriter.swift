@@ -1,4 +1,5 @@
 package import Bus
+import CoreMetrics
 import Logging
 package import MQTT
 package import Storage
@@ -15,15 +16,20 @@ package struct ShardWriter {
     private let context: ServiceContext
     private let store: any Store
     private let health = StoreHealth()
+    private let failures: Counter
     private var rejections: Rejections
     package private(set) var epochs: [Shard: Epoch] = [:]
     private var messages: [OwnedMessage] = []
+
+    private static let failures = "pacebus_commit_failures_total"
 
     /// Adds the check `store` to the context's readiness.
     package init(context: ServiceContext, store: any Store) {
         self.context = context
         self.store = store
         rejections = Rejections(service: context.configuration.name)
+        context.metrics.describe([Self.failures: "Commits that the store refused."])
+        failures = Counter(label: Self.failures, factory: context.metrics)
         context.readiness.addCheck("store") { [health] in health.isWriting }
     }
 
@@ -75,6 +81,7 @@ package struct ShardWriter {
             drop(report.lostShards)
             return .committed(report, took: ContinuousClock.now - begun)
         } catch {
+            failures.increment()
             let isNew = health.note(false)
             // Logged once, because commits of items fail many times a second while a disk is full.
             if isNew { context.logger.error("commit failed, retrying", metadata: [LogKey.error: "\(error)"]) }
@@ -100,7 +107,14 @@ package struct ShardWriter {
 
     /// Publishes the refusal of a payload for operators and its user, within the limits of ``Rejections``.
     package mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, at now: Moment) {
-        for report in rejections.reject(message, rejection, at: now) { send(report) }
+        let reports = rejections.reject(message, rejection, at: now)
+        for report in reports { send(report) }
+        guard !reports.isEmpty else { return }
+        var metadata = LogKey.subject(message.topic)
+        metadata[LogKey.topic] = "\(message.topic)"
+        metadata[LogKey.reason] = "\(rejection.reason)"
+        if let text = rejection.message { metadata[LogKey.error] = "\(text)" }
+        context.logger.info("payload rejected", metadata: metadata)
     }
 
     package var hasMessages: Bool { !messages.isEmpty }

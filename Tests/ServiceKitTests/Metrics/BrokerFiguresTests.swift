@@ -3,14 +3,14 @@ import Testing
 
 @testable import ServiceKit
 
-@Suite struct BrokerLimitsTests {
+@Suite struct BrokerFiguresTests {
     private let metrics = PrometheusMetrics()
 
-    private func observe(_ limits: BrokerLimits, _ messages: (String, String)...) -> [String]? {
+    private func observe(_ figures: BrokerFigures, _ messages: (String, String)...) -> [String]? {
         let batch = MQTTBatch(
             messages: messages.map { MQTTMessage(topic: $0.0, payload: Array($0.1.utf8), qos: .atMostOnce) }
         ) {}
-        return limits.observe(batch)?.messages.map(\.topic)
+        return figures.observe(batch)?.messages.map(\.topic)
     }
 
     private func count(_ limit: String) -> String? {
@@ -19,18 +19,34 @@ import Testing
     }
 
     @Test func `totals of all accounts add up, also after a restart of the broker`() {
-        let limits = BrokerLimits(metrics: metrics)
+        let figures = BrokerFigures(metrics: metrics)
         #expect(
-            observe(limits, ("$SYS/pacebus/limited/qos_2/ann", "3"), ("$SYS/pacebus/limited/qos_2/bob", "2")) == nil)
+            observe(figures, ("$SYS/pacebus/limited/qos_2/ann", "3"), ("$SYS/pacebus/limited/qos_2/bob", "2")) == nil)
         #expect(count("qos_2") == "5")
-        #expect(observe(limits, ("$SYS/pacebus/limited/qos_2/ann", "7"), ("other", "1")) == ["other"])
+        #expect(observe(figures, ("$SYS/pacebus/limited/qos_2/ann", "7"), ("other", "1")) == ["other"])
         #expect(count("qos_2") == "9")
         // The broker restarted, then the account was removed and added again.
-        #expect(observe(limits, ("$SYS/pacebus/limited/qos_2/ann", "1")) == nil)
+        #expect(observe(figures, ("$SYS/pacebus/limited/qos_2/ann", "1")) == nil)
         #expect(count("qos_2") == "10")
-        #expect(observe(limits, ("$SYS/pacebus/limited/qos_2/ann", "")) == nil)
-        #expect(observe(limits, ("$SYS/pacebus/limited/qos_2/ann", "2")) == nil)
+        #expect(observe(figures, ("$SYS/pacebus/limited/qos_2/ann", "")) == nil)
+        #expect(observe(figures, ("$SYS/pacebus/limited/qos_2/ann", "2")) == nil)
         #expect(count("qos_2") == "12")
-        #expect(observe(limits, ("other", "1")) == ["other"])
+        #expect(observe(figures, ("other", "1")) == ["other"])
+    }
+
+    @Test func `what mosquitto says of itself becomes gauges, and what is no number changes nothing`() {
+        let figures = BrokerFigures(metrics: metrics)
+        #expect(
+            observe(
+                figures, ("$SYS/broker/clients/connected", "17"), ("$SYS/broker/load/messages/sent/1min", "90.00"),
+                ("$SYS/broker/uptime", "86400 seconds"), ("$SYS/broker/clients/connected", "many"), ("other", "1"))
+                == ["other"])
+        let lines = metrics.render().split(separator: "\n")
+        for line in [
+            "pacebus_broker_clients 17.0", "pacebus_broker_messages_sent_per_second 1.5",
+            "pacebus_broker_uptime_seconds 86400.0",
+        ] {
+            #expect(lines.contains { $0 == line || "\($0).0" == line })
+        }
     }
 }
