@@ -32,6 +32,7 @@ struct Pacebus: AsyncParsableCommand {
                 ]),
             CommandGroup(name: "Saved plans", subcommands: [SavePlan.self, DeletePlan.self, Plans.self]),
             CommandGroup(name: "For makers of devices", subcommands: [CheckDevice.self]),
+            CommandGroup(name: "For operators", subcommands: [Trace.self]),
             CommandGroup(
                 name: "Virtual run",
                 subcommands: [

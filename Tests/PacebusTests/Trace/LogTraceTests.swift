@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+import Workouts
+
+@testable import Pacebus
+
+struct LogTraceTests {
+    private let session = SessionID("2e4dfd9d-19da-5273-bf83-7c963cfa89a9")!
+
+    @Test func `lines of text and of JSON are the same event`() throws {
+        let text = """
+            2026-11-28T17:00:41.255Z info session-engine: starting version=0.1.0
+            2026-11-28T17:00:53.970Z info session-engine: command refused action=pause command=c1 \
+            reason="not running" session=\(session) user=demo
+            2026-11-28T17:00:54.000Z info session-engine: sessions loaded count=0
+            """
+        let json = """
+            {"label":"session-engine","level":"info","message":"command refused","metadata":{"action":"pause",\
+            "command":"c1","reason":"not running","session":"\(session)","user":"demo"},"time":"2026-11-28T17:00:53.970Z"}
+
+            """
+        let found = LogTrace(session).events(in: Data("\(text)\n\(json)".utf8))
+        try #require(found.count == 2)
+        for event in found {
+            #expect(event.text == "command refused" && event.service == "session-engine" && event.level == "info")
+            #expect(event.details == ["action": "pause", "command": "c1", "reason": "not running"])
+            #expect(abs(event.at.seconds - 1_795_885_253.97) < 0.001)
+        }
+    }
+
+    @Test(arguments: ["", "no time", "{", "{}", "2026-11-28T17:00:53.970Z info", "yesterday info engine: text"])
+    func `other lines with the session are skipped`(start: String) {
+        #expect(LogTrace(session).events(in: Data("\(start) \(session)\n\n".utf8)).isEmpty)
+    }
+
+    @Test func `a command in store and log is one event`() {
+        var story = Story(session: session)
+        let at = Timestamp(seconds: 1)
+        story.events = [
+            Story.Event(
+                at: at, service: "session-engine", source: .store, text: "command accepted",
+                details: ["command": "c1", "revision": "5"])
+        ]
+        story.add([
+            Story.Event(
+                at: at, service: "session-engine", source: .log, text: "command accepted",
+                details: ["command": "c1", "action": "pause"]),
+            Story.Event(
+                at: at, service: "exporter", source: .log, text: "workout exported", details: ["target": "folder"]),
+        ])
+        #expect(story.events.map(\.text) == ["command accepted", "workout exported"])
+        #expect(story.events[0].details == ["command": "c1", "revision": "5", "action": "pause"])
+    }
+}
