@@ -89,7 +89,8 @@ extension Story {
         }
         if !streams.isEmpty { lines += ["", "Items"] + streams.map(Self.line) }
         if !exports.isEmpty { lines += ["", "Exports"] + exports.map(Self.line) }
-        return lines.joined(separator: "\n")
+        // People choose the names of workouts, and devices what is logged of their payloads.
+        return lines.map { $0.escapingControlCharacters() }.joined(separator: "\n")
     }
 
     private static func time(_ time: Timestamp) -> String {
