@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
-# Reads a backup into the folder $restored: of compose/restore, and of compose/backup, which verifies its files. Messages name the
-# backup $file. Sourced after postgres.sh.
+# Reads a backup into the folder $restored, for compose/restore, and for compose/backup to verify its files. Messages name the backup
+# $file. Sourced after postgres.sh.
 
 # unexpected FILE: prints the entries of a backup that compose/backup never writes, with their types and modes; nothing if
 # all are regular files and folders with the names and modes of a backup.

@@ -106,12 +106,12 @@ record_processes() {
     mv data/run/processes.new data/run/processes
 }
 
-# record_metrics: writes data/run/metrics.prom at most once a minute, for the textfile collector of prometheus-node-exporter.
+# record_metrics: writes data/run/metrics.prom at most every 15 s, for the textfile collector of prometheus-node-exporter.
 record_metrics() {
     local text
     read_uptime
     ((now >= metrics_due)) || return 0
-    metrics_due=$((now + 60))
+    metrics_due=$((now + 15))
     text=$(system_metrics 2>/dev/null) || return 0
     # Another account may read it: it has no secrets. A full disk ends nothing.
     (umask 022 && say "$text" 2>/dev/null >data/run/metrics.prom.new) || return 0
@@ -122,7 +122,7 @@ system_metrics() {
     local name file up size free
     describe pacebus_supervisor_timestamp_seconds gauge "When compose/up last wrote these metrics, in Unix seconds."
     say "pacebus_supervisor_timestamp_seconds $EPOCHSECONDS"
-    describe pacebus_process_up gauge "1 if the process runs and answers, else 0."
+    describe pacebus_process_up gauge "1 if the process runs and its last check did not fail, else 0."
     for name in "${supervised[@]}"; do
         up=0
         if is_running "$name" && ((${unanswered[$name]:-0} == 0)); then up=1; fi
@@ -134,7 +134,7 @@ system_metrics() {
     done
     describe pacebus_process_hangs_total counter "Times that the process hung and was killed."
     for name in "${supervised[@]}"; do say "pacebus_process_hangs_total{process=\"$name\"} ${hangs[$name]:-0}"; done
-    read -r size free < <(df --output=size,avail --block-size=1 data | tail -n 1)
+    read -r size free < <(df --output=size,avail --block-size=1 data | tail -n 1) || return 1
     describe pacebus_data_disk_size_bytes gauge "Size of the disk of the folder data, in bytes."
     say "pacebus_data_disk_size_bytes $size"
     describe pacebus_data_disk_free_bytes gauge "Free space on the disk of the folder data, in bytes."

@@ -120,7 +120,7 @@ struct ExporterLoop {
     }
 
     private func metadata(_ outcome: DeliveryOutcome, _ reason: String? = nil) -> Logger.Metadata {
-        var metadata = LogKey.session(outcome.key, ["target": "\(outcome.target)"])
+        var metadata = LogKey.session(outcome.key, [LogKey.target: "\(outcome.target)"])
         if let reason { metadata[LogKey.reason] = "\(reason)" }
         return metadata
     }

@@ -81,8 +81,10 @@ struct ImporterLoop {
             case .answerList(let user, let request): try await answer(request, user, now)
             case .archive(let key, let record):
                 context.logger.info(
-                    "import over",
-                    metadata: [LogKey.user: "\(key.user)", "import": "\(key.id)", LogKey.status: "\(record.status)"])
+                    "import ended",
+                    metadata: [
+                        LogKey.user: "\(key.user)", LogKey.importID: "\(key.id)", LogKey.status: "\(record.status)",
+                    ])
                 try await forget(key.user, now)
             case .refuse(let key, let refusal?) where refusal.retryAfter != nil:
                 context.limits.reached(
@@ -186,7 +188,8 @@ struct ImporterLoop {
         case .finished(let index):
             removePlayer(key)
             metrics.logged()
-            context.logger.info("workout imported", metadata: LogKey.session(player.session, ["import": "\(key.id)"]))
+            context.logger.info(
+                "workout imported", metadata: LogKey.session(player.session, [LogKey.importID: "\(key.id)"]))
             outbox.add(machine.finish(index, of: key, now: now))
             if player.advance(now) {
                 players[key] = player

@@ -57,6 +57,7 @@ extension SessionEngineLoop {
         }
         guard let session: SessionRecord = decodeRecord(record, from: SessionRecord.sessions) else { return }
         machine.load(session, replies: try await replies(of: session.session.key), now: now)
+        newestRevision = max(newestRevision, session.revision)
     }
 
     private mutating func replies(of key: SessionKey) async throws -> [CommandID: Reply] {

@@ -4,7 +4,7 @@ import ServiceKit
 import Timing
 import Workouts
 
-/// The story of each workout for operators: a line for each change of a session's life, and for each refusal.
+/// The story of each workout for operators: a line for each change of a session, and for refused commands within a rate.
 extension SessionEngineLoop {
     /// Logs a refused command, and remembers the type of an accepted one for its line.
     mutating func note(
@@ -25,7 +25,7 @@ extension SessionEngineLoop {
         }
     }
 
-    /// Logs what is on disk of a session's life.
+    /// Logs committed changes of a session.
     mutating func log(_ action: SessionEngineAction) {
         switch action {
         case .saveReply(let key, let reply):

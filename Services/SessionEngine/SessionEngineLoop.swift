@@ -33,7 +33,7 @@ struct SessionEngineLoop {
     /// The types of accepted commands until their replies are on disk.
     var accepted: [CommandID: String] = [:]
     /// The rate of lines about refused commands.
-    var refusals = RateTable<User, Moment>(burst: UserLimit.requestBurst, perSecond: UserLimit.requestRate)
+    var refusals = RateTable<User, Moment>(burst: 20, perSecond: 0.1)
     /// The rates of requests for history by user, and of viewers.
     private var requests = RateTable<User, Moment>(burst: UserLimit.requestBurst, perSecond: UserLimit.requestRate)
     private var viewerRequests = RateTable<User, Moment>(burst: UserLimit.viewerBurst, perSecond: UserLimit.viewerRate)

@@ -112,9 +112,9 @@ extension StreamLoop {
             ]
             let outcome = await commit(writes, of: key)
             guard outcome == .committed else { return outcome }
+            if machine.sessions[key]?.record.report?.revision != summary.record.report?.revision { log(summary.record) }
             machine.adopt(summary)
             retention.stored([key])
-            log(summary.record)
         }
         // No summary has the revision 0.
         let revision = summary.message == nil ? 0 : summary.record.report?.revision ?? 0

@@ -62,11 +62,16 @@ package final class LoopbackRelay: Sendable {
     }
 
     private func accept(_ relay: @escaping @Sendable (Int32, Int32) -> Void) {
-        defer { Foundation.close(listener) }
         while true {
             let client = Foundation.accept(listener, nil, nil)
+            let error = errno
             guard client >= 0 else {
-                if state.withLock(\.isOpen) { print("The relay on port \(port) accepts no more: error \(errno)") }
+                let isOpen = state.withLock { state in
+                    defer { state.isOpen = false }
+                    Foundation.close(listener)
+                    return state.isOpen
+                }
+                if isOpen { print("The relay on port \(port) accepts no more: error \(error)") }
                 return
             }
             guard let upstream = LoopbackSocket.connected(port: server) else {

@@ -161,7 +161,7 @@ struct AlertTests {
             ])
     }
 
-    @Test func `compose/up writes its metrics once a minute`() async throws {
+    @Test func `compose/up writes its metrics every 15 s`() async throws {
         let text = try await output(
             of: """
                 clock=100 listen=127.0.0.1 supervised=(mosquitto exporter)
@@ -173,10 +173,10 @@ struct AlertTests {
                 openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -subj /CN=x -days 2 -out data/tls/server.crt 2>/dev/null
                 record_metrics
                 rm data/last-backup
-                clock=159
+                clock=114
                 record_metrics
                 cat data/run/metrics.prom
-                clock=160
+                clock=115
                 record_metrics
                 grep '^pacebus_backup' data/run/metrics.prom
                 stat -c %A data/run/metrics.prom

@@ -59,6 +59,26 @@ struct ScheduledBackupTests {
         #expect(try !names(compose).contains { $0.hasPrefix(".") })
     }
 
+    @Test func `what a killed backup left is deleted by the next one, and one under way stays`() async throws {
+        let compose = try await system()
+        for name in ["killed", "others"] {
+            try files.createDirectory(
+                atPath: compose.folder.file("data/backup.\(name)"), withIntermediateDirectories: false)
+            try Data().write(to: URL(filePath: compose.folder.file("data/backup.\(name)/lock")))
+        }
+        let lock = compose.folder.file("data/backup.others/lock")
+        let holder = try ChildProcess(
+            ["flock", lock, "sh", "-c", "echo held && exec sleep 600"], log: compose.folder.file("holder.log"))
+        defer { holder.end(SIGKILL) }
+        #expect(
+            await eventually {
+                (try? String(contentsOfFile: compose.folder.file("holder.log"), encoding: .utf8)) == "held\n"
+            })
+        _ = try await backup(compose)
+        let left = try files.contentsOfDirectory(atPath: compose.folder.file("data")).filter { $0.hasPrefix("backup.") }
+        #expect(left == ["backup.others"])
+    }
+
     @Test func `scheduled backups of 7 days, 5 weeks and 12 months stay, and all files of others`() async throws {
         let compose = try await system()
         let first = try await backup(compose)
@@ -168,6 +188,8 @@ struct ScheduledBackupTests {
         #expect(text.contains("BACKUP_COMMAND ended with status 7; correct it and run it again for \(file)"), "\(text)")
         #expect(lastBackup(compose) == nil)
 
+        // The next one may be made in the same second, and replaces no file.
+        try files.removeItem(atPath: file)
         let copy = compose.folder.file("a copy")
         let last = try await backup(compose, "BACKUP_COMMAND=cp \"$1\" '\(copy)'")
         #expect(files.contentsEqual(atPath: last, andPath: copy))

@@ -72,7 +72,7 @@ struct TraceTests {
         let log = folder.file("trace.log")
         let trace = try Installation.run("pacebus", ["trace", UUID().uuidString, "--data", folder.path], log: log)
         #expect(await trace.finish() != 0)
-        #expect(try String(contentsOfFile: log, encoding: .utf8).contains("no store and no log knows session"))
+        #expect(try String(contentsOfFile: log, encoding: .utf8).contains("is in no store and no log"))
     }
 
     private static func output(_ arguments: [String], _ log: String) async throws -> String {

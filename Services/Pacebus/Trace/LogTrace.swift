@@ -1,15 +1,31 @@
 import Foundation
 import Workouts
 
-/// Finds the lines of logs about one session: as text, as JSON, or as journald prints either.
+/// Finds the lines of logs about one session, as text or as JSON; of journald, with `--output=cat`.
 struct LogTrace {
+    /// In bytes.
+    private static let lineLimit = 1 << 20
+
     private let wanted: String
 
     init(_ session: SessionID) {
         wanted = "\(session)"
     }
 
-    /// The events in a log. Lines that are none of ours are skipped.
+    /// The events in a log, read part by part: a journal may be larger than the memory.
+    func events(in log: FileHandle) throws -> [Story.Event] {
+        var events: [Story.Event] = []
+        var rest = Data()
+        while let part = try log.read(upToCount: 4 << 20), !part.isEmpty {
+            rest += part
+            let end = rest.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.startIndex
+            events += self.events(in: rest[..<end])
+            rest = Data(rest[end...].suffix(Self.lineLimit))
+        }
+        return events + self.events(in: rest)
+    }
+
+    /// The events in lines. Those that are none of ours are skipped.
     func events(in log: Data) -> [Story.Event] {
         var events: [Story.Event] = []
         var start = log.startIndex
@@ -61,7 +77,9 @@ struct LogTrace {
 
     private func event(
         _ at: Timestamp, _ label: String, _ level: String?, _ text: String, _ metadata: [String: String]
-    ) -> Story.Event {
+    ) -> Story.Event? {
+        // A line of another session may quote this one.
+        guard metadata["session"] == wanted else { return nil }
         // The story has one session and one user.
         let details = metadata.filter { !["session", "user"].contains($0.key) }
         return Story.Event(at: at, service: label, source: .log, level: level, text: text, details: details)
@@ -79,7 +97,8 @@ extension Story {
     /// Adds events of logs. A command that the store has too is one event, of which the log knows the type.
     mutating func add(_ logged: [Event]) {
         for event in logged {
-            let known = event.details["command"].flatMap { command in
+            // What was refused first may be accepted later, under the same id.
+            let known = (event.text == "command accepted" ? event.details["command"] : nil).flatMap { command in
                 events.firstIndex { $0.source == .store && $0.details["command"] == command }
             }
             guard let known else {

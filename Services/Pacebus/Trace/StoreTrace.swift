@@ -5,7 +5,7 @@ import Workouts
 
 /// Reads what the stores of all services have of one session.
 ///
-/// The records are JSON of the services' own; what a service has left out or named in another way is missing in the story.
+/// The records are JSON of the services' own. A field that a service renames or omits is missing from the story.
 struct StoreTrace {
     typealias Record = [String: Any]
 
@@ -82,7 +82,7 @@ struct StoreTrace {
         (value as? Double).map { Timestamp(seconds: $0) }
     }
 
-    /// Revisions are milliseconds of the clock, unless that was set back.
+    /// Revisions are milliseconds of the clock, unless the clock stepped backwards.
     private static func time(revision: Any?) -> Timestamp? {
         (revision as? Int64).map { Timestamp(seconds: Double($0) / 1_000) }
     }
@@ -96,6 +96,7 @@ struct StoreTrace {
     private mutating func takeSummary(_ record: StoreRecord) {
         let record = decode(record)
         let report = record["report"] as? Record
+        story.status = (record["state"] as? Record)?["status"] as? String ?? story.status
         for (stream, count) in report?["next"] as? [String: Int] ?? [:] {
             story.update(stream) { $0.summarized = count }
         }
@@ -111,7 +112,9 @@ struct StoreTrace {
         guard let session = record["session"] as? Record else { return }
         story.name = session["name"] as? String
         let status = session["status"]
-        story.status = status as? String ?? (status as? Record)?.keys.first
+        let name = status as? String ?? (status as? Record)?.keys.first
+        // Of an unfinished session the other services have the status that it showed last.
+        if name != "unfinished" || story.status == nil { story.status = name }
         story.revision = record["revision"] as? Int64
         story.startedAt = Self.time((record["workout"] as? Record)?["startedAt"])
         for (stream, count) in session["streams"] as? [String: Int] ?? [:] {

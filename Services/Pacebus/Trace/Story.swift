@@ -1,7 +1,7 @@
 import Foundation
 import Workouts
 
-/// What the stores and logs of all services say of one workout.
+/// One workout, read from the stores and logs of all services.
 struct Story: Encodable {
     /// Something that happened, in a store or in a line of a log.
     struct Event: Encodable {
@@ -50,7 +50,7 @@ struct Story: Encodable {
     var events: [Event] = []
     var streams: [Stream] = []
     var exports: [Export] = []
-    /// Stores that could not be read, each with the reason.
+    /// Stores and logs that could not be read, each with the reason.
     var unread: [String] = []
 
     /// Whether anything is known of the session.

@@ -8,12 +8,12 @@ import Workouts
 extension Pacebus {
     struct Trace: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "trace", abstract: "Tells an operator everything that happened to one workout.",
+            commandName: "trace", abstract: "Prints what happened to one workout, from stores and logs.",
             discussion: """
                 Reads the stores and logs of all services on this machine and needs no broker. Times are in UTC. Run it in the \
                 folder of compose/up, as an account that may read its folder data.
 
-                With systemd: journalctl --output=cat --unit='pacebus*' | pacebus trace SESSION --log -
+                With systemd: journalctl --output=cat --grep SESSION | pacebus trace SESSION --log -
                 """)
 
         @Argument(help: "The session, a UUID.")
@@ -44,11 +44,19 @@ extension Pacebus {
             trace.run()
             var story = trace.story
             let logs = LogTrace(session)
-            for log in try self.logs() { story.add(logs.events(in: log)) }
+            for path in self.logs() {
+                do {
+                    let log =
+                        path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: path))
+                    story.add(try logs.events(in: log))
+                } catch {
+                    story.unread.append("\(path): \(error.localizedDescription)")
+                }
+            }
             guard story.isKnown else {
                 let unread = story.unread.map { "\n\($0)" }.joined()
                 throw ValidationError(
-                    "no store and no log knows session \(session); check the id, --data and --store-url\(unread)")
+                    "session \(session) is in no store and no log; check the id, --data and --store-url\(unread)")
             }
             story.sort()
             print(json ? String(decoding: JSONCoding.encode(story), as: UTF8.self) : story.text)
@@ -63,19 +71,12 @@ extension Pacebus {
             }
         }
 
-        private func logs() throws -> [Data] {
-            guard log.isEmpty else {
-                return try log.map { path in
-                    path == "-"
-                        ? try FileHandle.standardInput.readToEnd() ?? Data()
-                        : try Data(contentsOf: URL(filePath: path), options: .mappedIfSafe)
-                }
-            }
-            let folder = URL(filePath: data).appending(path: "log")
-            let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-            return try files.filter { $0.contains(".log") }.map {
-                try Data(contentsOf: folder.appending(path: $0), options: .mappedIfSafe)
-            }
+        /// The paths of the logs to read.
+        private func logs() -> [String] {
+            guard log.isEmpty else { return log }
+            let folder = "\(data)/log"
+            let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return files.filter { $0.hasSuffix(".log") || $0.hasSuffix(".log.1") }.sorted().map { "\(folder)/\($0)" }
         }
     }
 }

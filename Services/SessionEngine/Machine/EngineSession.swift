@@ -63,7 +63,7 @@ struct EngineSession {
 
     var key: SessionKey { record.session.key }
 
-    /// The status, if it is another one than at the last call.
+    /// The status, if it changed since the last call.
     mutating func takeNewStatus() -> SessionStatus? {
         let status = record.session.statusName
         guard status != loggedStatus else { return nil }

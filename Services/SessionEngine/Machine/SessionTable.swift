@@ -70,7 +70,7 @@ struct SessionTable {
         entries[key]?[keyPath: topic].published(revision)
     }
 
-    /// The status of a session, if it is another one than at the last call.
+    /// The status of a session, if it changed since the last call.
     mutating func takeNewStatus(of key: SessionKey) -> SessionStatus? { entries[key]?.takeNewStatus() }
 
     // MARK: Connection

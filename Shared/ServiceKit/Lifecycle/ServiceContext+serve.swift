@@ -61,6 +61,7 @@ extension ServiceContext {
                     switch incoming {
                     case .ownership(let change):
                         for event in shards.apply(change) { try await handle(event) }
+                        if !shards.owned.contains(Shard(0)) { brokerFigures.forget() }
                         owned.set(shards.owned.count)
                         await presence?.own(shards.owned, isConnected: shards.isConnected)
                         var gained: Set<Shard> = []

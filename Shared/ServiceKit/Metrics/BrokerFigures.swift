@@ -3,12 +3,11 @@ import CoreMetrics
 package import MQTT
 import Synchronization
 
-/// Shows what the broker says of itself: the limits of its plugin in `pacebus_limited_total{limit}`, and mosquitto's own figures
-/// as gauges.
+/// Publishes the broker's figures: the limits of its plugin in `pacebus_limited_total{limit}`, and mosquitto's own as gauges.
 ///
 /// The plugin publishes retained totals by limit and account, and clears those of removed accounts.
 package final class BrokerFigures: Sendable {
-    /// Mosquitto's figures below `$SYS/broker/`, for what they count in a second.
+    /// Mosquitto's figures below `$SYS/broker/`, with the divisor that makes them rates per second.
     private static let figures: [(topic: String, label: String, help: String, divisor: Double)] = [
         ("clients/connected", "pacebus_broker_clients", "Connected clients.", 1),
         (
@@ -24,10 +23,11 @@ package final class BrokerFigures: Sendable {
     ]
     private static let prefix = "$SYS/broker/"
 
-    /// The topics of mosquitto's figures. Each broker has its own, so of several brokers they tell nothing together.
+    /// The topics of mosquitto's figures. With several brokers, one gauge would mix theirs.
     package static let subscriptions = figures.map { MQTTSubscription(filter: prefix + $0.topic, qos: .atMostOnce) }
 
     private let metrics: PrometheusMetrics
+    private let gauges = Mutex<[String: Meter]>([:])
     /// The last total of each topic.
     private let totals = Mutex<[String: Int]>([:])
 
@@ -50,8 +50,20 @@ package final class BrokerFigures: Sendable {
         let text = String(decoding: message.payload, as: UTF8.self).prefix { $0 != " " }
         guard let value = Double(text), value.isFinite else { return true }
         metrics.describe([figure.label: figure.help])
-        Meter(label: figure.label, factory: metrics).set(value / figure.divisor)
+        gauges.withLock { gauges in
+            let gauge = gauges[figure.label] ?? Meter(label: figure.label, factory: metrics)
+            gauge.set(value / figure.divisor)
+            gauges[figure.label] = gauge
+        }
         return true
+    }
+
+    /// Removes mosquitto's figures: another process shows them from now on.
+    func forget() {
+        gauges.withLock { gauges in
+            for gauge in gauges.values { gauge.destroy() }
+            gauges = [:]
+        }
     }
 
     private func count(_ message: MQTTMessage, _ totals: inout [String: Int]) {

@@ -110,7 +110,7 @@ package final class PrometheusMetrics: MetricsFactory {
 }
 
 extension PrometheusMetrics {
-    /// Begins a counter of each value at 0. Prometheus sees no increase from nothing to 1.
+    /// Begins a counter of each value at 0. `increase()` ignores the first value of a series.
     package func begin(_ label: String, _ dimension: String, _ values: some Sequence<String>) {
         for value in values { _ = Counter(label: label, dimensions: [(dimension, value)], factory: self) }
     }

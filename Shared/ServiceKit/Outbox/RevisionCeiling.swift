@@ -15,7 +15,8 @@ package enum RevisionCeiling {
 
     /// The metric of ``lead(of:at:)``.
     package static let leadLabel = "pacebus_revisions_ahead_seconds"
-    package static let leadHelp = "How far the newest revision is ahead of the clock: readers ignore a clock set back."
+    package static let leadHelp =
+        "How far the newest revision is ahead of the clock; above 0 after the clock stepped backwards."
 
     /// The seconds by which a revision is ahead of the clock; 0 normally.
     package static func lead(of revision: Int64, at now: Timestamp) -> Double {

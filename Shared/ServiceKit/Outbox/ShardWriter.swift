@@ -3,6 +3,7 @@ import CoreMetrics
 import Logging
 package import MQTT
 package import Storage
+import Timing
 package import Workouts
 
 /// The one place where services commit, and send what follows from it.
@@ -18,6 +19,8 @@ package struct ShardWriter {
     private let health = StoreHealth()
     private let failures: Counter
     private var rejections: Rejections
+    /// The rate of lines about rejected payloads.
+    private var lines = TokenBucket<Moment>(burst: 20, perSecond: 1)
     package private(set) var epochs: [Shard: Epoch] = [:]
     private var messages: [OwnedMessage] = []
 
@@ -109,9 +112,9 @@ package struct ShardWriter {
     package mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, at now: Moment) {
         let reports = rejections.reject(message, rejection, at: now)
         for report in reports { send(report) }
-        guard !reports.isEmpty else { return }
+        guard !reports.isEmpty, lines.take(now) else { return }
         var metadata = LogKey.subject(message.topic)
-        metadata[LogKey.topic] = "\(message.topic)"
+        metadata[LogKey.topic] = "\(rejection.topic)"
         metadata[LogKey.reason] = "\(rejection.reason)"
         if let text = rejection.message { metadata[LogKey.error] = "\(text)" }
         context.logger.info("payload rejected", metadata: metadata)

@@ -20,10 +20,9 @@ SLOW_4G = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "upl
 ARGUMENTS = ["--no-sandbox", "--disable-features=LocalNetworkAccessChecks"]
 # Chromium without its windows needs half the processor time.
 PROGRAM = "/usr/bin/chromium-headless-shell"
-# Seconds. A script takes up to three minutes on a busy machine. What a page does comes at once, or on a machine that does much
-# else, late; only a page that never does it is wrong.
+# Seconds. A script takes up to three minutes on a busy machine, which delays pages: only a missing result fails.
 LONGEST = 1_800
-PATIENCE = 120
+TIMEOUT = 120
 COUNT_SHIFTS = """window.shifts = [];
 new PerformanceObserver(list => {
     for (const { value, hadRecentInput, sources } of list.getEntries()) {
@@ -162,15 +161,15 @@ def chromium(*arguments, program=PROGRAM, **options):
         arguments = [*ARGUMENTS, *arguments]
         browser = playwright.chromium.launch(executable_path=program, args=arguments, **options)
         create = browser.new_context
-        browser.new_context = lambda **options: patient(create(**options))
+        browser.new_context = lambda **options: with_timeout(create(**options))
         yield browser
         browser.close()
     signal.alarm(0)
     faulthandler.cancel_dump_traceback_later()
 
 
-def patient(context):
-    context.set_default_timeout(PATIENCE * 1000)
+def with_timeout(context):
+    context.set_default_timeout(TIMEOUT * 1000)
     return context
 
 
@@ -220,7 +219,7 @@ def evaluate(page, function, argument=None):
 
 def until(page, function, argument=None):
     """Waits for a condition, on the next page too. Playwright's own wait evaluates text, which the pages' policy forbids."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not evaluate(page, function, argument):
         if time.monotonic() > deadline:
             raise SystemExit(f"not in time: {function}")
@@ -267,8 +266,8 @@ def open_page(world, browser, faults, path, user, device):
 
 def visit(world, browser, faults, name, path, user, messages, ready, weight, wide=()):
     """Opens a page over a slow network in each size and theme, where it is no fault, neither moves its parts nor is too heavy.
-    Names in `wide` are visited on a desktop too, all if there are pictures. A function makes the messages of each visit: people
-    whose figures are old are silent, and stand elsewhere.
+    Names in `wide` are visited on a desktop too, all if there are pictures. A function makes the messages of each visit: old
+    figures would move a runner to the silent ones.
     """
     sizes = {"phone": PHONE}
     if is_thorough or name in wide:

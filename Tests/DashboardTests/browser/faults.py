@@ -10,7 +10,7 @@ import tempfile
 import time
 
 import fixtures
-from browser import ARGUMENTS, DESKTOP, PHONE, PROGRAM, close_all, patient
+from browser import ARGUMENTS, DESKTOP, PHONE, PROGRAM, close_all, with_timeout
 from world import run, wait
 
 LIVE = f"/live/anna/{fixtures.session_of('anna')}"
@@ -81,8 +81,12 @@ def broker_hung(world, browser, faults):
     page = open_live(world, browser, faults, paused(fixtures.now()))
     world.broker.freeze()
     try:
+        begun = time.monotonic()
         end_workout(page)
         page.locator("#bar", has_text="Reconnecting").wait_for()
+        took = time.monotonic() - begun
+        # After 20 s by the page's clock.
+        faults.expect(took < 60, f"a hung broker is noticed after {took:.0f} s")
     finally:
         world.broker.thaw()
     page.locator("#bar").wait_for(state="hidden")
@@ -186,7 +190,7 @@ def browser_killed(world, browser, faults):
     folder = tempfile.mkdtemp(prefix="pacebus-browser-")
 
     def start():
-        context = patient(
+        context = with_timeout(
             browser.browser_type.launch_persistent_context(folder, executable_path=PROGRAM, args=ARGUMENTS, **PHONE)
         )
         world.log_in(context, "anna")

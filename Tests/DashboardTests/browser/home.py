@@ -6,7 +6,7 @@ import time
 import uuid
 
 import fixtures
-from browser import DESKTOP, PATIENCE, PHONE, SMALL, Faults, chromium, close_all, screenshot, until
+from browser import DESKTOP, TIMEOUT, PHONE, SMALL, Faults, chromium, close_all, screenshot, until
 from world import World, wait
 
 world = World()
@@ -167,7 +167,7 @@ def empty(browser):
 
 def until_rated(page, user, text):
     """Sends a figure each second until the card shows the rate, as a device does: it lasts for 15 s, and a slow browser draws later."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not page.locator(".card [data-card='heartRate']", has_text=text).is_visible():
         if time.monotonic() > deadline:
             raise SystemExit(f"no heart rate: {page.locator('.card').inner_text()}")

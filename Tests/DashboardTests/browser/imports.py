@@ -12,7 +12,7 @@ import tempfile
 import time
 import zipfile
 
-from browser import ARGUMENTS, DESKTOP, PHONE, PROGRAM, Faults, chromium, close_all, open_page, patient, screenshot
+from browser import ARGUMENTS, DESKTOP, PHONE, PROGRAM, Faults, chromium, close_all, open_page, with_timeout, screenshot
 from faults import kill_browser
 from system import System
 from world import wait
@@ -149,7 +149,7 @@ def archive(system, browser, faults, count=40):
     print(f"SEED={seed} for archive()")
 
     def start():
-        context = patient(
+        context = with_timeout(
             browser.browser_type.launch_persistent_context(folder, executable_path=PROGRAM, args=ARGUMENTS, **DESKTOP)
         )
         system.log_in(context, "dora")

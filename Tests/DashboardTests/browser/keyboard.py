@@ -3,7 +3,7 @@
 import time
 
 import fixtures
-from browser import DESKTOP, PATIENCE, Faults, chromium, close, press_tab_to, until
+from browser import DESKTOP, TIMEOUT, Faults, chromium, close, press_tab_to, until
 from world import World
 
 world = World()
@@ -17,7 +17,7 @@ def expect(condition, text):
 
 def last_press(kind):
     """The newest press, once it is of this type: a page shows a press before the server has it."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not (presses := world.sent()) or presses[-1]["type"] != kind:
         if time.monotonic() > deadline:
             raise SystemExit(f"no press {kind} in {presses}")

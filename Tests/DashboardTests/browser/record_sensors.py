@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 
 from playwright.sync_api import Error
 
-from browser import ARGUMENTS, PROGRAM, Faults, chromium, close_all, patient, screenshot
+from browser import ARGUMENTS, PROGRAM, Faults, chromium, close_all, with_timeout, screenshot
 from record import SERVICES, STEP, Phone, saved
 from system import System
 from world import wait
@@ -153,7 +153,7 @@ class InstalledPhone(Phone):
         self.begin()
 
     def begin(self):
-        self.context = patient(
+        self.context = with_timeout(
             self.type.launch_persistent_context(self.profile, executable_path=PROGRAM, args=ARGUMENTS, **self.options)
         )
         self.system.log_in(self.context, self.user)

@@ -4,7 +4,7 @@ import re
 import time
 
 import fixtures
-from browser import DESKTOP, PATIENCE, PHONE, Faults, chromium, close_all, until
+from browser import DESKTOP, TIMEOUT, PHONE, Faults, chromium, close_all, until
 from world import World
 
 world = World()
@@ -33,7 +33,7 @@ def open_live(browser, messages, device=PHONE, script=None):
 
 def send_until_live(page):
     """Sends a figure each second, as a device does: "Live" lasts for 8 s, and a slow browser draws later."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not page.locator("#signal", has_text="Live").is_visible():
         if time.monotonic() > deadline:
             raise SystemExit(f"not live: {page.locator('#signal').inner_text()}")
@@ -51,7 +51,7 @@ def seconds(text):
 
 def pressed(kind, count=1):
     """The presses of this type, once there are as many."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while len(found := [press for _, press in list(world.presses) if press["type"] == kind]) < count:
         if time.monotonic() > deadline:
             raise SystemExit(f"{len(found)} presses {kind}, not {count}")

@@ -20,7 +20,7 @@ import urllib.parse
 import urllib.request
 
 import paho.mqtt.client as paho
-from browser import PATIENCE
+from browser import TIMEOUT
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PEOPLE = ["anna", "ben", "carla", "dora", "emil"]
@@ -30,7 +30,7 @@ VIEWERS = {"coach": PEOPLE, "trainer": RUNNERS}
 SERVICES = ["session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "exporter", "virtual-run"]
 
 
-def wait(condition, what, seconds=PATIENCE):
+def wait(condition, what, seconds=TIMEOUT):
     """Waits for a condition and returns its value."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
@@ -280,7 +280,7 @@ class World:
             # Without a connection the client keeps a message and sends it once there is one; its code stays.
             if message.rc == paho.MQTT_ERR_NO_CONN:
                 message.rc = paho.MQTT_ERR_SUCCESS
-            message.wait_for_publish(PATIENCE)
+            message.wait_for_publish(TIMEOUT)
             assert message.is_published(), "the broker did not take a message"
 
     def receive(self, client, _, message):

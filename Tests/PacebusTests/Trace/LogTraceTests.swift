@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import Workouts
 
@@ -28,6 +29,25 @@ struct LogTraceTests {
         }
     }
 
+    @Test func `a line of another session that quotes this one is not of its story`() {
+        let line = """
+            2026-11-28T17:00:53.970Z info session-engine: payload rejected reason=bad_topic \
+            topic=pacebus/v1/a9/eve/\(session)/Command user=eve
+
+            """
+        #expect(LogTrace(session).events(in: Data(line.utf8)).isEmpty)
+    }
+
+    @Test func `a log is read in parts, and lines that cross them are whole`() throws {
+        let folder = try TemporaryFolder()
+        let line = "2026-11-28T17:00:53.970Z info exporter: workout exported session=\(session) target=folder\n"
+        let other = "2026-11-28T17:00:53.970Z info exporter: exports loaded count=0\n"
+        let text = String(repeating: other, count: 70_000) + line + String(repeating: other, count: 70_000) + line
+        try Data(text.utf8).write(to: URL(filePath: folder.file("log")))
+        let log = try FileHandle(forReadingFrom: URL(filePath: folder.file("log")))
+        #expect(try LogTrace(session).events(in: log).map(\.details) == [["target": "folder"], ["target": "folder"]])
+    }
+
     @Test(arguments: ["", "no time", "{", "{}", "2026-11-28T17:00:53.970Z info", "yesterday info engine: text"])
     func `other lines with the session are skipped`(start: String) {
         #expect(LogTrace(session).events(in: Data("\(start) \(session)\n\n".utf8)).isEmpty)
@@ -48,7 +68,10 @@ struct LogTraceTests {
             Story.Event(
                 at: at, service: "exporter", source: .log, text: "workout exported", details: ["target": "folder"]),
         ])
-        #expect(story.events.map(\.text) == ["command accepted", "workout exported"])
+        let refused = Story.Event(
+            at: at, service: "session-engine", source: .log, text: "command refused", details: ["command": "c1"])
+        story.add([refused])
+        #expect(story.events.map(\.text) == ["command accepted", "workout exported", "command refused"])
         #expect(story.events[0].details == ["command": "c1", "revision": "5", "action": "pause"])
     }
 }

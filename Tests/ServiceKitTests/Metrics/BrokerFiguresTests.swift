@@ -48,5 +48,7 @@ import Testing
         ] {
             #expect(lines.contains { $0 == line || "\($0).0" == line })
         }
+        figures.forget()
+        #expect(!metrics.render().contains("\npacebus_broker_"))
     }
 }
