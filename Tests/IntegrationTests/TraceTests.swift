@@ -75,6 +75,25 @@ struct TraceTests {
         #expect(try String(contentsOfFile: log, encoding: .utf8).contains("is in no store and no log"))
     }
 
+    @Test func `a password file that others can read is refused, and an URL that is none`() async throws {
+        let folder = try TemporaryFolder()
+        let password = try folder.write("word\n", to: "password")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: password)
+        for (url, reason) in [
+            ("postgres://backup@127.0.0.1:1/pacebus", "STORE_PASSWORD_FILE: other accounts have access to"),
+            ("http://127.0.0.1", "--store-url: "),
+        ] {
+            let log = folder.file("trace.log")
+            try? FileManager.default.removeItem(atPath: log)
+            let trace = try Installation.run(
+                "pacebus", ["trace", UUID().uuidString, "--data", folder.path, "--store-url", url],
+                environment: url.hasPrefix("http") ? [] : ["STORE_PASSWORD_FILE=\(password)"], log: log)
+            #expect(await trace.finish() != 0)
+            let text = try String(contentsOfFile: log, encoding: .utf8)
+            #expect(text.contains(reason), "\(text)")
+        }
+    }
+
     private static func output(_ arguments: [String], _ log: String) async throws -> String {
         let trace = try Installation.run("pacebus", arguments, log: log)
         let isTold = await trace.finish() == 0

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Bus
 import Foundation
+import MQTT
 import ServiceKit
 import Storage
 import Workouts
@@ -64,10 +65,19 @@ extension Pacebus {
 
         private func postgresAddress() throws -> PostgresAddress? {
             guard let storeURL else { return nil }
-            let password = ProcessInfo.processInfo.environment["STORE_PASSWORD_FILE"]
-            return try PostgresAddress(storeURL, caFile: storeCAFile) {
-                password.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }?
-                    .trimmingCharacters(in: .newlines)
+            let file = ProcessInfo.processInfo.environment["STORE_PASSWORD_FILE"].map { PasswordFile(path: $0) }
+            do {
+                let password = try file?.read().value
+                let address = try PostgresAddress(storeURL, caFile: storeCAFile) { password }
+                guard !address.needsCAFile else {
+                    throw ValidationError(
+                        "--store-url names a server that is not on loopback, which requires --store-ca-file")
+                }
+                return address
+            } catch let problem as PostgresAddress.Problem {
+                throw ValidationError("--store-url: \(problem.text)")
+            } catch let problem as PasswordFile.Problem {
+                throw ValidationError("STORE_PASSWORD_FILE: \(problem)")
             }
         }
 
