@@ -22,7 +22,8 @@ struct SessionEngineService: Service {
     }
 
     private var brokerFigures: [MQTTSubscription] {
-        context.configuration.mqtt.partitions.count == 1 ? BrokerFigures.subscriptions : []
+        // With several brokers, one gauge would mix their figures.
+        context.configuration.mqtt.partitions.count == 1 ? TopicFilter.figures : []
     }
 
     private func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {

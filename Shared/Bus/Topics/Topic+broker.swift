@@ -4,7 +4,10 @@ import Workouts
 /// Topics of the broker's plugin. `$` keeps them out of `#` and `+`.
 extension Topic {
     static let accountPrefix = "$SYS/pacebus/accounts/"
-    package static let limitPrefix = "$SYS/pacebus/limited/"
+    static let limitPrefix = "$SYS/pacebus/limited/"
+    static let figurePrefix = "$SYS/broker/"
+    /// Of all topics of the broker and its plugin.
+    package static let brokerPrefix = "$SYS/"
 
     init?(ofBroker name: String) {
         if name.hasPrefix(Self.accountPrefix) {
@@ -37,6 +40,32 @@ extension TopicFilter {
     package static let accounts = MQTTSubscription(filter: Topic.accountPrefix + "+", qos: .atLeastOnce)
     /// How often each limit of the broker refused each account.
     package static let limits = MQTTSubscription(filter: Topic.limitPrefix + "+/+", qos: .atLeastOnce)
+    /// Mosquitto's figures.
+    package static let figures = BrokerFigure.allCases.map { figure in
+        MQTTSubscription(filter: Topic.figurePrefix + figure.rawValue, qos: .atMostOnce)
+    }
+}
+
+/// What mosquitto publishes of itself, by its topic below `$SYS/broker/`.
+package enum BrokerFigure: String, CaseIterable, Sendable {
+    case clients = "clients/connected"
+    case receivedPerMinute = "load/messages/received/1min"
+    case sentPerMinute = "load/messages/sent/1min"
+    case storedMessages = "store/messages/count"
+    case uptime
+
+    /// The figure of a topic, and `nil` for other topics.
+    package init?(topic: String) {
+        guard topic.hasPrefix(Topic.figurePrefix) else { return nil }
+        self.init(rawValue: String(topic.dropFirst(Topic.figurePrefix.count)))
+    }
+
+    /// The number in a payload such as `17` or `86400 seconds`; `nil` if it is none.
+    package static func value(_ payload: ArraySlice<UInt8>) -> Double? {
+        Double(String(decoding: payload.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)).flatMap {
+            $0.isFinite ? $0 : nil
+        }
+    }
 }
 
 /// What the broker's plugin tells about an account.

@@ -1,33 +1,14 @@
 import Bus
 import CoreMetrics
-package import MQTT
+import MQTT
 import Synchronization
 
 /// Publishes the broker's figures: the limits of its plugin in `pacebus_limited_total{limit}`, and mosquitto's own as gauges.
 ///
 /// The plugin publishes retained totals by limit and account, and clears those of removed accounts.
-package final class BrokerFigures: Sendable {
-    /// Mosquitto's figures below `$SYS/broker/`, with the divisor that makes them rates per second.
-    private static let figures: [(topic: String, label: String, help: String, divisor: Double)] = [
-        ("clients/connected", "pacebus_broker_clients", "Connected clients.", 1),
-        (
-            "load/messages/received/1min", "pacebus_broker_messages_received_per_second",
-            "Packets that the broker received, in the last minute.", 60
-        ),
-        (
-            "load/messages/sent/1min", "pacebus_broker_messages_sent_per_second",
-            "Packets that the broker sent, in the last minute.", 60
-        ),
-        ("store/messages/count", "pacebus_broker_stored_messages", "Messages in the broker's memory.", 1),
-        ("uptime", "pacebus_broker_uptime_seconds", "Seconds since the broker's start.", 1),
-    ]
-    private static let prefix = "$SYS/broker/"
-
-    /// The topics of mosquitto's figures. With several brokers, one gauge would mix theirs.
-    package static let subscriptions = figures.map { MQTTSubscription(filter: prefix + $0.topic, qos: .atMostOnce) }
-
+final class BrokerFigures: Sendable {
     private let metrics: PrometheusMetrics
-    private let gauges = Mutex<[String: Meter]>([:])
+    private let gauges = Mutex<[BrokerFigure: Meter]>([:])
     /// The last total of each topic.
     private let totals = Mutex<[String: Int]>([:])
 
@@ -37,23 +18,22 @@ package final class BrokerFigures: Sendable {
 
     /// Takes what is from the broker out of a batch and returns the rest, or `nil` when there is none.
     func observe(_ batch: MQTTBatch) -> MQTTBatch? {
-        batch.removing("$SYS/") { messages in
+        batch.removing(Topic.brokerPrefix) { messages in
             totals.withLock { totals in
                 for message in messages where !show(message) { count(message, &totals) }
             }
         }
     }
 
-    /// Shows one of mosquitto's figures, such as `17` or `86400 seconds`. Returns whether it is one.
+    /// Shows one of mosquitto's figures. Returns whether it is one.
     private func show(_ message: MQTTMessage) -> Bool {
-        guard let figure = Self.figures.first(where: { Self.prefix + $0.topic == message.topic }) else { return false }
-        let text = String(decoding: message.payload, as: UTF8.self).prefix { $0 != " " }
-        guard let value = Double(text), value.isFinite else { return true }
+        guard let figure = BrokerFigure(topic: message.topic) else { return false }
+        guard let value = BrokerFigure.value(message.payload) else { return true }
         metrics.describe([figure.label: figure.help])
         gauges.withLock { gauges in
-            let gauge = gauges[figure.label] ?? Meter(label: figure.label, factory: metrics)
+            let gauge = gauges[figure] ?? Meter(label: figure.label, factory: metrics)
             gauge.set(value / figure.divisor)
-            gauges[figure.label] = gauge
+            gauges[figure] = gauge
         }
         return true
     }
@@ -78,6 +58,36 @@ package final class BrokerFigures: Sendable {
         // A restarted broker counts from 0.
         let new = total >= last ? total - last : total
         Counter(label: Limits.name, dimensions: [("limit", limit)], factory: metrics).increment(by: new)
+    }
+}
+
+extension BrokerFigure {
+    fileprivate var label: String {
+        switch self {
+        case .clients: "pacebus_broker_clients"
+        case .receivedPerMinute: "pacebus_broker_messages_received_per_second"
+        case .sentPerMinute: "pacebus_broker_messages_sent_per_second"
+        case .storedMessages: "pacebus_broker_stored_messages"
+        case .uptime: "pacebus_broker_uptime_seconds"
+        }
+    }
+
+    fileprivate var help: String {
+        switch self {
+        case .clients: "Connected clients."
+        case .receivedPerMinute: "Packets that the broker received, in the last minute."
+        case .sentPerMinute: "Packets that the broker sent, in the last minute."
+        case .storedMessages: "Messages in the broker's memory."
+        case .uptime: "Seconds since the broker's start."
+        }
+    }
+
+    /// What makes it the figure of a second.
+    fileprivate var divisor: Double {
+        switch self {
+        case .receivedPerMinute, .sentPerMinute: 60
+        case .clients, .storedMessages, .uptime: 1
+        }
     }
 }
 
