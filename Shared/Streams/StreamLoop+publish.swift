@@ -1,5 +1,7 @@
 import Bus
+import Foundation
 import Logging
+import MQTT
 import ServiceKit
 import Storage
 import Workouts
@@ -131,6 +133,96 @@ extension StreamLoop {
         send(messages, of: key)
         return .committed
     }
+
+    // MARK: Routes
+
+    /// Takes in a route again whose stored track is unreadable, unless it is another one meanwhile.
+    mutating func replaceRoute(_ route: StoredRoute, of key: SessionKey, _ now: Moment) {
+        guard let session = machine.sessions[key], session.record.route == route else { return }
+        context.logger.error("track unreadable, requesting it again", metadata: LogKey.session(key))
+        machine.replaceRoute(route, of: session, now: now)
+    }
+
+    /// Requests missing chunks of the routes that sessions take in.
+    mutating func requestTracks(_ now: Moment) {
+        for key in machine.requestsDue(now: now) {
+            let request = SessionRequest(id: CommandID(UUID()), client: context.configuration.client, action: .track)
+            send([Topic.session(key, .request).message(JSONCoding.encode(request))], of: key)
+        }
+    }
+}
+
+/// Jobs, which compute folds and summaries of sessions with many items.
+extension StreamLoop {
+    /// Removes and returns the jobs to run. Their ends belong to a later event.
+    package mutating func takeJobs() -> [StreamJob<Work>] {
+        defer { jobs = [] }
+        return jobs
+    }
+
+    mutating func startJobs(_ now: Moment) {
+        jobs += machine.startJobs(now: now)
+    }
+
+    /// Publishes what a job computed, unless its session has left memory since.
+    mutating func receiveJobEnd(_ end: StreamJob<Work>.End, _ now: Moment) async {
+        let job = end.job
+        guard let session = machine.end(end) else { return }
+        switch (end.outcome, job.purpose) {
+        case (.folded(let live), _):
+            let isFirst = session.live == nil
+            machine.adopt(live, end, now: now)
+            if isFirst { acknowledgeStreams(of: session, now) }
+        case (.finished(let results), .chunks):
+            guard let summary = machine.repeatChunks(session, results, now: now) else { break }
+            if await publish(summary, now, job) == .committed { return }
+        case (.finished(let results), _):
+            switch await publish(machine.summarize(session, results, now: now), now, job) {
+            case .committed: return
+            case .refused: machine.requestSummary(session, now)
+            case .lost: break
+            }
+        case (.outdated, _):
+            if let route = job.route, route == session.record.route {
+                replaceRoute(route, of: job.key, now)
+            } else {
+                machine.retry(end, now: now)
+            }
+        case (.corrupt, _), (.failed, _):
+            context.logger.error("item read failed, retrying", metadata: ["session": "\(job.key)"])
+            machine.retry(end, now: now)
+        }
+        machine.release(job)
+    }
+
+    /// Sends the next chunks of sessions with many items. The last one frees the place of its job.
+    mutating func sendChunks() {
+        for index in chunkSendings.indices {
+            let sending = chunkSendings[index]
+            let count = min(StreamTimes.chunksAtOnce, sending.rows.chunkCount - sending.next)
+            // Deleted, or of another owner.
+            guard let session = machine.sessions[sending.job.key], session.job == sending.job.number, count > 0 else {
+                machine.release(sending.job)
+                chunkSendings[index].next = .max
+                continue
+            }
+            let numbers = sending.next..<sending.next + count
+            send(
+                numbers.map { number in
+                    StreamMachine<Work>.chunk(number, sending.job.key, sending.rows, sending.revision)
+                }, of: sending.job.key)
+            chunkSendings[index].next += count
+        }
+        chunkSendings.removeAll { $0.next == .max }
+    }
+}
+
+/// The chunks of a session with many items go out a few at a time.
+struct ChunkSending<Work: StreamWork> {
+    let job: StreamJob<Work>
+    let rows: FinalRows
+    let revision: Int64
+    var next = 0
 }
 
 extension Announcement {

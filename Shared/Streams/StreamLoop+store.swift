@@ -1,93 +1,236 @@
 import Bus
 import Logging
+import MQTT
 import ServiceKit
 import Storage
 import Workouts
 
+/// Reading the store.
 extension StreamLoop {
-    /// The outcome of a commit for one session.
-    enum Outcome {
-        case committed
-        /// Another process owns the session's shard: publish nothing of the session.
-        case lost
-        case refused
+    mutating func loadCeilings(_ shards: Set<Shard>) async throws {
+        for record in try await store.records(in: StreamStore.revisions, shards: shards) {
+            guard let ceiling = Int64(String(decoding: record.value, as: UTF8.self)) else { continue }
+            revisions.load(ceiling, of: record.shard)
+        }
     }
 
-    /// Makes received items and states durable, then acknowledges them. After a failed write nothing counts and nothing is
-    /// acknowledged to devices, which send it again.
-    ///
-    /// - Parameters:
-    ///   - limit: the maximum number of due streams that move from the journal into chunks.
-    ///   - trim: what leaves the journal instead of the records whose items are in chunks.
-    mutating func commit(
-        _ now: Moment, limit: Int? = nil, trim: JournalTrim? = nil, mayUseReserve: Bool = false,
-        finish: () -> Void = {}
+    mutating func loadRetention(_ shards: Set<Shard>, _ now: Moment) async throws {
+        for record in try await store.records(in: StreamStore.retained, shards: shards) {
+            guard let key = SessionKey(record.key) else { continue }
+            retention.load(key, record.value, now)
+        }
+    }
+
+    /// Loads what the topics refer to: the records of sessions, and the end of each stream that items come for.
+    mutating func load(_ topics: [Topic], _ now: Moment) async throws {
+        var wanted: Set<SessionKey> = []
+        /// Sessions in topics of clients or the engine, not only in retained topics of this service.
+        var referred: Set<SessionKey> = []
+        var streams: [SessionKey: Set<Device>] = [:]
+        for case .session(let key, let kind) in topics {
+            let session = machine.sessions[key]
+            if session == nil {
+                // Another reader requested the track of an old session.
+                if case .track = kind { continue }
+                guard writer.owns(key.session.shard), !missing.isUnknown(key) else { continue }
+                wanted.insert(key)
+                if !Self.isRetained(kind) { referred.insert(key) }
+            }
+            guard let device = Work.kind.device(of: kind), session?.hasAllStreams != true else { continue }
+            if session?.stream(of: device) == nil { streams[key, default: []].insert(device) }
+        }
+        if !wanted.isEmpty { try await loadRecords(wanted, announcing: referred, now) }
+        if !streams.isEmpty { try await loadHeads(streams) }
+    }
+
+    /// Whether a topic other than `state` may arrive only because the broker retains it.
+    private static func isRetained(_ topic: SessionTopic) -> Bool {
+        switch topic {
+        case .profile, .route, .summaryMetrics, .summaryRoute: true
+        default: false
+        }
+    }
+
+    /// Loads records of sessions, and publishes the retained topics of some of them: the broker may have lost those.
+    mutating func loadRecords(
+        _ wanted: Set<SessionKey>, announcing announced: Set<SessionKey>, _ now: Moment
     ) async throws {
-        committedAt = now
-        let removable = trim == nil ? machine.journal.removable() : nil
-        let trim = removable.map { .own(through: $0) } ?? trim
-        var writes = machine.stage(due: limit ?? machine.journal.limit(now), now: now).compactMap { change in
-            writer.write(change.shard, change.collection, change.change)
+        let keys = wanted.sorted().map { StoreKey(shard: $0.session.shard, key: "\($0)") }
+        for record in try await store.records(in: StreamStore.sessions, at: keys) {
+            do {
+                let record = try JSONCoding.decode(StreamRecord<Work.Totals>.self, from: record.value, now: now)
+                machine.load(record, now: now)
+                if announced.contains(record.state.key) { announce(record.state.key, now) }
+            } catch {
+                // The session engine publishes the state again; the items are stored apart.
+                if let key = SessionKey(record.key) { missing.noteCorrupt(key) }
+                context.logger.error("corrupt record ignored", metadata: ["record": "\(record.key)"])
+            }
         }
-        writes += machine.stageRoutes().compactMap { writer.write($0, StreamStore.tracks, $1) }
-        let unsaved = machine.schedule.sessions(with: .record)
-        writes += unsaved.compactMap { put($0.nextRecord, of: $0.state.key) }
-        // From its first record on, the next owner finds an unfinished session among those it announces.
-        let begun = unsaved.filter { $0.isUnfinished && !retention.stands($0.state.key) }.map(\.state.key)
-        for key in begun { retention.published(key, now) }
-        writes += begun.compactMap { put($0.session.shard, StreamStore.retained, "\($0)", retention.value($0)) }
-        let usage = machine.quota.changes
-        writes += usage.compactMap { writer.write($0.key.shard, DailyQuota.collection, $0.value) }
-        let items = machine.countPending()
-        guard let report = await commit(writes, items: items, trim: trim, mayUseReserve: mayUseReserve) else {
-            machine.discardPending(now)
-            return finish()
-        }
-        // At once, so that the next batch is read while the live metrics are computed.
-        finish()
-        retention.stored(begun)
-        machine.quota.stored(usage)
-        if removable != nil { machine.journal.removed() }
-        let journaled = report.journaled.map {
-            (sequence: $0.sequence, bytes: writes.reduce(0) { $0 + $1.journaledBytes })
-        }
-        machine.committed(now: now, journaled: journaled)
-        for (key, acks) in machine.takeAcks(now: now, writer.epochs) { send(acks, of: key) }
+        let absent = wanted.filter { machine.sessions[$0] == nil }
+        missing.noteUnknown(absent)
     }
 
-    /// Takes in once a minute what other replicas stored of accounts' items, and shows the highest number.
-    mutating func shareQuota(_ now: Moment) async throws {
-        guard machine.quota.isShareDue(now) else { return }
-        let others = Set(Shard.all.filter { !writer.owns($0) })
-        if !others.isEmpty {
-            machine.quota.see(try await store.records(in: DailyQuota.collection, shards: others), now)
-        }
-        metrics.quota(highest: machine.quota.highest)
-    }
-
-    /// Commits writes of one session.
-    mutating func commit(_ writes: [StoreWrite?], of key: SessionKey, mayUseReserve: Bool = false) async -> Outcome {
-        guard await commit(writes.compactMap(\.self), mayUseReserve: mayUseReserve) != nil else { return .refused }
-        return writer.owns(key.session.shard) ? .committed : .lost
-    }
-
-    /// Commits and drops the shards that were lost. Returns `nil` if the store refused the writes.
-    mutating func commit(
-        _ writes: [StoreWrite], items: Int = 0, trim: JournalTrim? = nil, mayUseReserve: Bool = false
-    ) async -> CommitReport? {
-        guard !writes.isEmpty || trim != nil else { return CommitReport() }
-        let now = context.clock.moment
-        switch await writer.commit(writes, trim: trim, mayUseReserve: mayUseReserve) {
-        case .committed(let report, let took):
-            metrics.commit(items: items, took: took)
-            forget(report.lostShards)
-            revisions.committed(Set(writes.map(\.shard)).subtracting(report.lostShards), now)
-            return report
-        // Devices send again what is not acknowledged.
-        case .refused: return nil
+    /// Replaces corrupt records when the sessions' state arrives. The new records keep all stored items.
+    mutating func replaceCorruptRecords(_ runs: [TopicRun], _ now: Moment) async throws {
+        guard missing.hasCorrupt else { return }
+        for run in runs {
+            // An invalid state is rejected like any other.
+            guard case .session(let key, .state)? = run.topic, missing.isCorrupt(key),
+                let state = run.messages.lazy.compactMap({ try? SessionState($0.payload) }).first(where: {
+                    $0.key == key
+                })
+            else { continue }
+            missing.found(key)
+            var record = StreamRecord<Work.Totals>(state: state)
+            record.needsSummary = true
+            let session = machine.load(record, now: now)
+            machine.schedule.add(.record, to: session)
+            try await readStreams(session, now)
         }
     }
 
+    /// Reads the first and the last chunk of streams to continue. A search finds the number of the last.
+    private mutating func loadHeads(_ wanted: [SessionKey: Set<Device>]) async throws {
+        var searches = wanted.filter { machine.sessions[$0.key].map { $0.state.status != .deleted } ?? false }.flatMap {
+            key, devices in devices.map { StreamSearch(key, $0) }
+        }
+        try await searches.run(in: store)
+        for search in searches {
+            guard let first = search.first, let last = search.last else { continue }
+            do {
+                let stream = try StoredStream<Work.Item>(first: first, last: last.bytes, number: last.number)
+                if stream.knowsLastTime {
+                    machine.load(stream, from: search.device, of: search.key)
+                    continue
+                }
+            } catch {}
+            // Reading the whole stream finds its readable part and the time of its last item.
+            if let session = machine.sessions[search.key] { try await readStreams(session, context.clock.moment) }
+        }
+    }
+
+    /// Computes live folds that are missing or no longer exact. The first of a stored session acknowledges its streams.
+    mutating func refold(_ now: Moment) async throws {
+        let end = ContinuousClock.now + StreamTimes.foldTimeout
+        for session in machine.foldsDue(now: now) {
+            let isFirst = session.live == nil
+            try await readStreams(session, now)
+            if isFirst { acknowledgeStreams(of: session, now) }
+            if ContinuousClock.now > end { return }
+        }
+    }
+
+    /// Reads all items of a session, and its streams and live fold with them.
+    @discardableResult
+    mutating func readStreams(_ session: OwnedSession<Work>, _ now: Moment) async throws -> StoredItems<Work> {
+        let key = session.state.key
+        let records = try await StoredItems<Work>.records(key, store)
+        let stored = StoredItems<Work>(records, unsaved: session.unsavedChunks)
+        for device in stored.corrupt {
+            // The device sends the rest again, which overwrites what is unreadable.
+            context.logger.error("corrupt items ignored", metadata: ["stream": "\(key)/\(device)"])
+        }
+        machine.fold(session, stored, now: now)
+        return stored
+    }
+
+    /// Acknowledges the streams of an unfinished session that was just loaded: devices continue at once where the former owner
+    /// committed.
+    mutating func acknowledgeStreams(of session: OwnedSession<Work>, _ now: Moment) {
+        guard session.isUnfinished else { return }
+        session.acknowledgeAll()
+        send(session.takeAcks(now, writer.epochs), of: session.state.key)
+    }
+}
+
+/// Moving the journal into chunks.
+extension StreamLoop {
+    /// Moves what the journal has of gained shards into chunks, before anything reads their streams.
+    ///
+    /// - Throws: ``StoreError/notReadable(_:)`` if the store takes no writes: the service repeats the gain.
+    mutating func moveJournal(of shards: Set<Shard>, _ now: Moment) async throws {
+        let tail = try await store.journal(of: shards)
+        guard !tail.entries.isEmpty || tail.skipped > 0 else { return }
+        let streams = try await keptStreams(tail.entries)
+        var ignored = tail.skipped
+        for start in stride(from: 0, to: streams.count, by: StreamTimes.streamsAtOnce) {
+            let part = streams[start..<min(start + StreamTimes.streamsAtOnce, streams.count)]
+            var searches = part.map { stream in
+                let first = stream.entries.lazy.map { tail.entries[$0].first }.min() ?? 0
+                return StreamSearch(stream.key, stream.device, near: first / ItemChunk<Work.Item>.capacity)
+            }
+            try await searches.run(in: store)
+            var writes: [StoreWrite?] = []
+            for (search, stream) in zip(searches, part) {
+                // The rest of a stream with an unreadable chunk is void, and its device sends it again.
+                guard var merge = try? StreamMerge<Work.Item>(last: search.last) else {
+                    ignored += stream.entries.count
+                    continue
+                }
+                for entry in stream.entries { merge.add(tail.entries[entry].first, tail.entries[entry].items) }
+                ignored += merge.ignored
+                let name = StreamStore.name(stream.key, stream.device)
+                writes += merge.chunks.map { chunk in
+                    writer.write(
+                        stream.key.session.shard, StreamStore.chunks,
+                        .put(key: StreamStore.chunkKey(name, chunk.number), value: chunk.bytes))
+                }
+            }
+            try await moved(writes.compactMap(\.self))
+        }
+        try await moved([], .shards(writer.epochs.filter { shards.contains($0.key) }))
+        if ignored > 0 {
+            context.logger.error(
+                "unreadable journal entries ignored; devices will resend these items",
+                metadata: ["entries": "\(ignored)"])
+        }
+    }
+
+    private mutating func moved(_ writes: [StoreWrite], _ trim: JournalTrim? = nil) async throws {
+        guard await commit(writes, trim: trim, mayUseReserve: true) != nil else {
+            throw StoreError.notReadable("the journal cannot be moved into chunks: writes fail")
+        }
+    }
+
+    /// The streams of entries by name, without those of deleted sessions, each with the indices of its entries.
+    private func keptStreams(
+        _ entries: [JournalEntry]
+    ) async throws -> [(key: SessionKey, device: Device, entries: [Int])] {
+        var indices: [String: [Int]] = [:]
+        for (index, entry) in entries.enumerated() { indices[entry.stream, default: []].append(index) }
+        let streams = indices.sorted { $0.key < $1.key }.compactMap { name, entries in
+            StreamStore.stream(name).map { (key: $0.key, device: $0.device, entries: entries) }
+        }
+        var deleted: Set<SessionKey> = []
+        let keys = Set(streams.map(\.key)).map { StoreKey(shard: $0.session.shard, key: "\($0)") }.sorted()
+        for start in stride(from: 0, to: keys.count, by: StreamTimes.streamsAtOnce) {
+            let part = Array(keys[start..<min(start + StreamTimes.streamsAtOnce, keys.count)])
+            for record in try await store.records(in: StreamStore.sessions, at: part) {
+                guard let key = SessionKey(record.key), StreamStore.isDeleted(record.value) else { continue }
+                deleted.insert(key)
+            }
+        }
+        return streams.filter { !deleted.contains($0.key) }
+    }
+
+    /// Moves the items of shards to release from the journal into chunks. If that fails, the next owner does it.
+    mutating func clearJournal(of shards: Set<Shard>, _ now: Moment) async throws {
+        machine.stageUnsaved(in: shards)
+        try await commitItems(now, trim: .shards(writer.epochs.filter { shards.contains($0.key) }), mayUseReserve: true)
+    }
+
+    /// Moves due items into chunks if no commit of received items has done so for a second.
+    mutating func clearJournal(_ now: Moment) async throws {
+        guard committedAt.map({ now.seconds(since: $0) >= StreamTimes.journalInterval }) ?? true,
+            machine.journal.isDue(now)
+        else { return }
+        try await commitItems(now, limit: StreamTimes.dueOfTick, mayUseReserve: true)
+    }
+}
+
+/// Deleting, and work of each minute.
+extension StreamLoop {
     /// Removes the stored data of deleted sessions, then clears their retained topics.
     mutating func purge(_ now: Moment) async throws {
         for session in machine.schedule.sessions(with: .purge) {
@@ -125,41 +268,17 @@ extension StreamLoop {
         }
     }
 
-    func put(_ record: StreamRecord<Work.Totals>, of key: SessionKey) -> StoreWrite? {
-        put(key.session.shard, StreamStore.sessions, "\(key)", JSONCoding.encode(record))
-    }
-
-    func put(_ shard: Shard, _ collection: StoreCollection, _ key: String, _ value: [UInt8]) -> StoreWrite? {
-        writer.write(shard, collection, .put(key: key, value: value))
+    /// Takes in once a minute what other replicas stored of accounts' items, and shows the highest number.
+    mutating func shareQuota(_ now: Moment) async throws {
+        guard machine.quota.isShareDue(now) else { return }
+        let others = Set(Shard.all.filter { !writer.owns($0) })
+        if !others.isEmpty {
+            machine.quota.see(try await store.records(in: DailyQuota.collection, shards: others), now)
+        }
+        metrics.quota(highest: machine.quota.highest)
     }
 
     private func remove(_ key: SessionKey, _ collection: StoreCollection, _ name: String) -> StoreWrite? {
         writer.write(key.session.shard, collection, .delete(key: name))
-    }
-
-    /// Drops shards that are to be released, or that another process owns.
-    mutating func drop(_ shards: Set<Shard>) {
-        writer.drop(shards)
-        forget(shards)
-    }
-
-    /// Removes all state of shards that the writer has dropped.
-    mutating func forget(_ shards: Set<Shard>) {
-        guard !shards.isEmpty else { return }
-        revisions.drop(shards)
-        machine.drop { shards.contains($0.session.shard) }
-        machine.quota.drop(shards)
-        retention.drop(shards)
-        pendingBuffer.drop { shards.contains($0.session.shard) }
-        unknown = unknown.filter { !shards.contains($0.session.shard) }
-        corrupt = corrupt.filter { !shards.contains($0.session.shard) }
-    }
-}
-
-extension StoreWrite {
-    /// The size of what the write appends to the journal.
-    fileprivate var journaledBytes: Int {
-        guard case .append(let stream, _, let items) = change else { return 0 }
-        return stream.utf8.count + items.count
     }
 }

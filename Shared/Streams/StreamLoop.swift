@@ -18,10 +18,8 @@ package struct StreamLoop<Work: StreamWork> {
         byteLimit: StreamTimes.pendingBytes, userLimit: StreamTimes.pendingBytesOfUser, timeout: StreamTimes.pending)
     /// The rates of viewers' requests.
     var viewerRates = RateTable<User, Moment>(burst: StreamTimes.viewerBurst, perSecond: StreamTimes.viewerRate)
-    /// Sessions without a stored record.
-    var unknown: Set<SessionKey> = []
-    /// Sessions with an unreadable record.
-    var corrupt: Set<SessionKey> = []
+    var topics = KnownTopics()
+    var missing = MissingRecords()
     var retention = Retention()
     var revisions = LiveRevisions()
     private(set) var pace = LivePace()
@@ -30,7 +28,6 @@ package struct StreamLoop<Work: StreamWork> {
     /// Jobs to run, and the chunks of those that ended.
     var jobs: [StreamJob<Work>] = []
     var chunkSendings: [ChunkSending<Work>] = []
-    private var topics: [String: Topic] = [:]
 
     /// Adds the check `store` to the context's readiness.
     package init(context: ServiceContext, store: any Store, bounds: StreamBounds = StreamBounds()) {
@@ -66,7 +63,7 @@ package struct StreamLoop<Work: StreamWork> {
         case .batch(let batch):
             let begun = ContinuousClock.now
             try await receiveMessages(batch.messages, now)
-            try await commit(now) { batch.finish() }
+            try await commitItems(now) { batch.finish() }
             await flush()
             metrics.batch(messages: batch.messages.count, took: ContinuousClock.now - begun)
         case .tick:
@@ -89,7 +86,8 @@ package struct StreamLoop<Work: StreamWork> {
             try await clearRetained(now)
             for message in pendingBuffer.expire(now: now) {
                 // Services' retained messages of an old session are no error.
-                guard case .session(_, let kind)? = topic(message.topic), Work.kind.device(of: kind) != nil else {
+                guard case .session(_, let kind)? = topics.topic(message.topic), Work.kind.device(of: kind) != nil
+                else {
                     continue
                 }
                 let text = "no state of the session came within \(Int(StreamTimes.pending)) s; send its start"
@@ -121,155 +119,106 @@ package struct StreamLoop<Work: StreamWork> {
         if retention.stands(key), let summary = machine.knownSummary(session) { send([summary], of: key) }
     }
 
-    // MARK: Messages
+    // MARK: Ownership
 
-    private mutating func receiveMessages(_ received: [MQTTMessage], _ now: Moment) async throws {
-        let runs = runs(received)
-        try await load(runs.filter { $0.messages.contains { !$0.payload.isEmpty } }.compactMap { $0.topic }, now)
-        try await replaceCorruptRecords(runs, now)
-        for run in runs {
-            switch run.topic {
-            case .user(let user, .viewerRequest(let viewer))?:
-                for message in run.messages { try await receiveViewerRequest(message, of: user, from: viewer, now) }
-            case .session(let key, let kind)? where writer.owns(key.session.shard):
-                receiveRun(run.messages, key, kind, now)
-            case nil:
-                for message in run.messages {
-                    let rejection = Rejection(badTopic: message.topic, owns: writer.owns)
-                    if let rejection { reject(message, rejection, now) }
-                }
-            default: break
-            }
+    /// Drops shards that are to be released, or that another process owns.
+    mutating func drop(_ shards: Set<Shard>) {
+        writer.drop(shards)
+        forget(shards)
+    }
+
+    /// Removes all state of shards that the writer has dropped.
+    mutating func forget(_ shards: Set<Shard>) {
+        guard !shards.isEmpty else { return }
+        revisions.drop(shards)
+        machine.drop { shards.contains($0.session.shard) }
+        machine.quota.drop(shards)
+        retention.drop(shards)
+        pendingBuffer.drop { shards.contains($0.session.shard) }
+        missing.drop(shards)
+    }
+
+    // MARK: Commits
+
+    /// The outcome of a commit for one session.
+    enum Outcome {
+        case committed
+        /// Another process owns the session's shard: publish nothing of the session.
+        case lost
+        case refused
+    }
+
+    /// Makes received items and states durable, then acknowledges them. After a failed write nothing counts and nothing is
+    /// acknowledged to devices, which send it again.
+    ///
+    /// - Parameters:
+    ///   - limit: the maximum number of due streams that move from the journal into chunks.
+    ///   - trim: what leaves the journal instead of the records whose items are in chunks.
+    mutating func commitItems(
+        _ now: Moment, limit: Int? = nil, trim: JournalTrim? = nil, mayUseReserve: Bool = false,
+        finish: () -> Void = {}
+    ) async throws {
+        committedAt = now
+        let removable = trim == nil ? machine.journal.removable() : nil
+        let trim = removable.map { .own(through: $0) } ?? trim
+        var writes = machine.stage(due: limit ?? machine.journal.limit(now), now: now).compactMap { change in
+            writer.write(change.shard, change.collection, change.change)
+        }
+        writes += machine.stageRoutes().compactMap { writer.write($0, StreamStore.tracks, $1) }
+        let unsaved = machine.schedule.sessions(with: .record)
+        writes += unsaved.compactMap { put($0.nextRecord, of: $0.state.key) }
+        // From its first record on, the next owner finds an unfinished session among those it announces.
+        let begun = unsaved.filter { $0.isUnfinished && !retention.stands($0.state.key) }.map(\.state.key)
+        for key in begun { retention.published(key, now) }
+        writes += begun.compactMap { put($0.session.shard, StreamStore.retained, "\($0)", retention.value($0)) }
+        let usage = machine.quota.changes
+        writes += usage.compactMap { writer.write($0.key.shard, DailyQuota.collection, $0.value) }
+        let items = machine.countPending()
+        guard let report = await commit(writes, items: items, trim: trim, mayUseReserve: mayUseReserve) else {
+            machine.discardPending(now)
+            return finish()
+        }
+        // At once, so that the next batch is read while the live metrics are computed.
+        finish()
+        retention.stored(begun)
+        machine.quota.stored(usage)
+        if removable != nil { machine.journal.removed() }
+        let journaled = report.journaled.map {
+            (sequence: $0.sequence, bytes: writes.reduce(0) { $0 + $1.journaledBytes })
+        }
+        machine.committed(now: now, journaled: journaled)
+        for (key, acks) in machine.takeAcks(now: now, writer.epochs) { send(acks, of: key) }
+    }
+
+    /// Commits writes of one session.
+    mutating func commit(_ writes: [StoreWrite?], of key: SessionKey, mayUseReserve: Bool = false) async -> Outcome {
+        guard await commit(writes.compactMap(\.self), mayUseReserve: mayUseReserve) != nil else { return .refused }
+        return writer.owns(key.session.shard) ? .committed : .lost
+    }
+
+    /// Commits and drops the shards that were lost. Returns `nil` if the store refused the writes.
+    mutating func commit(
+        _ writes: [StoreWrite], items: Int = 0, trim: JournalTrim? = nil, mayUseReserve: Bool = false
+    ) async -> CommitReport? {
+        guard !writes.isEmpty || trim != nil else { return CommitReport() }
+        let now = context.clock.moment
+        switch await writer.commit(writes, trim: trim, mayUseReserve: mayUseReserve) {
+        case .committed(let report, let took):
+            metrics.commit(items: items, took: took)
+            forget(report.lostShards)
+            revisions.committed(Set(writes.map(\.shard)).subtracting(report.lostShards), now)
+            return report
+        // Devices send again what is not acknowledged.
+        case .refused: return nil
         }
     }
 
-    /// Messages of one topic share its string, so most comparisons are of pointers.
-    private mutating func runs(_ messages: [MQTTMessage]) -> [TopicRun] {
-        var runs: [TopicRun] = []
-        var start = 0
-        for end in 1..<messages.count + 1 where end == messages.count || messages[end].topic != messages[start].topic {
-            runs.append(TopicRun(topic: topic(messages[start].topic), messages: messages[start..<end]))
-            start = end
-        }
-        return runs
+    func put(_ record: StreamRecord<Work.Totals>, of key: SessionKey) -> StoreWrite? {
+        put(key.session.shard, StreamStore.sessions, "\(key)", JSONCoding.encode(record))
     }
 
-    private mutating func receiveRun(
-        _ messages: ArraySlice<MQTTMessage>, _ key: SessionKey, _ kind: SessionTopic, _ now: Moment
-    ) {
-        let device = Work.kind.device(of: kind)
-        // Items change no session but their own, and that only within.
-        let session = device == nil ? nil : machine.sessions[key]
-        for message in messages {
-            do throws(PayloadError) {
-                if let device {
-                    try acceptBatch(message, from: device, of: key, session, now)
-                } else {
-                    try receiveMessage(message, key, kind, now)
-                }
-            } catch {
-                reject(message, error, now)
-            }
-        }
-    }
-
-    private mutating func receiveMessage(
-        _ message: MQTTMessage, _ key: SessionKey, _ kind: SessionTopic, _ now: Moment
-    ) throws(PayloadError) {
-        switch kind {
-        case .state where !message.payload.isEmpty:
-            let state = try SessionState(message.payload)
-            guard state.key == key else { throw .malformed("user or session is not the topic's") }
-            machine.receiveState(state, now: now)
-            if state.isPast == true { retention.receivePast(key, now) }
-            unknown.remove(key)
-            for waiting in pendingBuffer.take(key, now: now) {
-                guard case .session(_, let kind)? = topic(waiting.topic) else { continue }
-                receiveRun([waiting], key, kind, now)
-            }
-        case _ where kind == Work.kind.summary && !message.payload.isEmpty:
-            let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
-            guard let session = machine.sessions[key] else { break }
-            if !retention.stands(key) {
-                // The broker restored a cleared topic.
-                send(StreamMachine<Work>.cleared(key), of: key)
-            } else if machine.seeSummary(seen.revision, of: session, now: now),
-                let summary = machine.knownSummary(session)
-            {
-                send([summary], of: key)
-            }
-        case .request:
-            let action = try JSONCoding.decode(SessionRequest.self, from: message.payload).action
-            guard action == .chunks || action == .track && Work.kind == .locations else { break }
-            machine.requestChunks(key)
-        case _ where message.payload.isEmpty: break
-        case .track(let number): try machine.receiveTrackChunk(message.payload, number, of: key, now: now)
-        case .route: machine.receiveLiveRoute(try Work.Live.read(message.payload), of: key, now: now)
-        case .profile, .summaryRoute:
-            guard machine.sessions[key] != nil else {
-                pendingBuffer.add(message, for: key, of: key.user, now: now)
-                break
-            }
-            if kind == .profile {
-                machine.receiveProfile(try SessionProfile(message.payload), of: key, now: now)
-            } else {
-                machine.receiveRouteReport(
-                    try JSONCoding.decode(RouteReport.self, from: message.payload), of: key, now: now)
-            }
-        default: break
-        }
-    }
-
-    private mutating func acceptBatch(
-        _ message: MQTTMessage, from device: Device, of key: SessionKey, _ session: OwnedSession<Work>?, _ now: Moment
-    ) throws(PayloadError) {
-        let batch = try ItemBatch<Work.Item>(message.payload, accepting: AcceptedTimes(now: now.wallClock))
-        guard let session else {
-            let overflowed = pendingBuffer.overflowed
-            let isAllowed = pendingBuffer.add(message, for: key, of: key.user, now: now)
-            if !isAllowed { context.limits.reached("waiting_for_state", by: key.user, at: now) }
-            if pendingBuffer.overflowed > overflowed {
-                let text = "too many items of sessions without a state are pending; send the session's start first"
-                reject(message, Rejection(topic: message.topic, reason: "waiting_for_state", message: text), now)
-            }
-            return
-        }
-        let outcome = machine.acceptBatch(batch, from: device, of: session, now: now)
-        switch outcome {
-        case .taken, .corrected:
-            if let flaw = batch.flaw { reject(message, flaw, now) }
-            if case .corrected(let error) = outcome { reject(message, error, now) }
-        case .repeated, .gap: break
-        case .full: throw .tooLarge("more than \(SessionAction.streamLimit) devices")
-        case .limited(let limit):
-            // The next commit acknowledges what is stored, with the error.
-            context.limits.reached(limit.name, by: key.user, at: now, count: batch.items.count)
-        case .reused: send(.streamReused, to: device, of: key, now)
-        case .dropped: send(.next(batch.first + batch.items.count), to: device, of: key, now)
-        }
-    }
-
-    private mutating func send(_ ack: Ack, to device: Device, of key: SessionKey, _ now: Moment) {
-        let payload = ack.payload(now: now.wallClock, epoch: writer.epochs[key.session.shard]?.number)
-        send([Topic.session(key, Work.kind.ack(device)).message(payload)], of: key)
-    }
-
-    private mutating func reject(_ message: MQTTMessage, _ error: PayloadError, _ now: Moment) {
-        reject(message, Rejection(topic: message.topic, error: error), now)
-    }
-
-    private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
-        metrics.rejected(rejection.reason)
-        writer.reject(message, rejection, at: now)
-    }
-
-    /// The topic of a name, from a cache: the same names recur.
-    private mutating func topic(_ name: String) -> Topic? {
-        if let known = topics[name] { return known }
-        guard let topic = Topic(name) else { return nil }
-        if topics.count >= StreamTimes.topicLimit { topics = [:] }
-        topics[name] = topic
-        return topic
+    func put(_ shard: Shard, _ collection: StoreCollection, _ key: String, _ value: [UInt8]) -> StoreWrite? {
+        writer.write(shard, collection, .put(key: key, value: value))
     }
 
     // MARK: Sending
@@ -286,8 +235,10 @@ package struct StreamLoop<Work: StreamWork> {
     }
 }
 
-/// Consecutive messages of one topic, as a device that catches up sends them.
-struct TopicRun {
-    let topic: Topic?
-    let messages: ArraySlice<MQTTMessage>
+extension StoreWrite {
+    /// The size of what the write appends to the journal.
+    fileprivate var journaledBytes: Int {
+        guard case .append(let stream, _, let items) = change else { return 0 }
+        return stream.utf8.count + items.count
+    }
 }

@@ -105,4 +105,105 @@ extension StreamMachine {
         return session.liveTopic.revise(
             now.wallClock, above: max(floor, evicted[session.state.session.shard] ?? 0))
     }
+
+    /// Removes and returns the splits that were just completed.
+    mutating func takeFinishedSplits(now: Moment) -> [(state: SessionState, split: LiveStretch)] {
+        let due = schedule.take(.splits) { session in
+            !session.news.awaitsFold || !session.tasks.contains(.fold) && session.sinceFold == nil
+        }
+        return due.compactMap { session in
+            guard session.isShown, let live = session.live else { return nil }
+            return session.news.takeSplit(of: live, skews: session.skews, now: now).map { (session.state, $0) }
+        }
+    }
+
+    /// Removes and returns the laps that just ended. A restart announces none again, because their state is stored.
+    mutating func takeFinishedLaps(now: Moment) -> [(state: SessionState, lap: LiveStretch)] {
+        var laps: [(state: SessionState, lap: LiveStretch)] = []
+        for session in schedule.sessions(with: .laps) where !session.tasks.contains(.record) {
+            let ended = session.news.takeLaps(
+                of: session.live, session.state, isStale: session.tasks.contains(.fold), skews: session.skews, now: now)
+            laps += ended.map { (session.state, $0) }
+            if !session.news.hasLaps { session.tasks.remove(.laps) }
+        }
+        return laps
+    }
+
+    /// The sessions with a due `heard`: their items are read, and it is outside the rate limit.
+    mutating func heardDue(now: Moment) -> [OwnedSession<Work>] {
+        schedule.sessions(with: .heard).filter { session in
+            guard session.heard != nil, session.isShown else { return false }
+            return session.heardAt.map { now.seconds(since: $0) >= StreamTimes.live } ?? true
+        }
+    }
+
+    /// What the service has stored of a session's items. A heard of a session without items says so.
+    func heardMessage(_ session: OwnedSession<Work>, now: Moment, floor: Int64) -> MQTTMessage? {
+        // Lost to another process, or its items are not read.
+        guard isKept(session), let items = session.heard else { return nil }
+        session.tasks.remove(.heard)
+        session.heardAt = now
+        session.unheardSince = nil
+        let floor = max(floor, evicted[session.state.session.shard] ?? 0)
+        var heard = Heard(revision: session.heardTopic.revise(now.wallClock, above: floor), count: session.count)
+        heard.newest = items.times.newest
+        heard.position = items.position
+        heard.hasLiveMetrics = session.hasLiveMetrics
+        session.reported = (heard.hasLiveMetrics, heard.position != nil)
+        heard.clockSkew = session.record.clockSkew
+        heard.silences = items.times.silences
+        return Topic.session(session.state.key, Work.kind.heard).message(heard.payload)
+    }
+}
+
+/// Live folds: in the loop for a session with few items, as jobs for others.
+extension StreamMachine {
+    /// Schedules a fold over all items if the live fold depends on what has changed.
+    mutating func requestOtherFold(_ session: OwnedSession<Work>, _ before: ProfiledState, _ now: Moment) {
+        let isOther = Work.Live.isOther(session.profiled, than: before)
+        guard isOther || session.live?.follow(session.state) == false else { return }
+        schedule.add(.fold, to: session)
+        session.foldAt = max(now, session.foldedAt.map { $0 + session.spacing(session.foldCost) } ?? now)
+    }
+
+    /// Schedules a fold over all items: at once, or when the rate limit allows it.
+    mutating func requestFold(_ session: OwnedSession<Work>, _ now: Moment) {
+        guard schedule.add(.fold, to: session) else { return }
+        let interval =
+            session.isLarge ? max(StreamTimes.longFold, session.spacing(session.foldCost)) : StreamTimes.fold
+        session.foldAt = max(now, session.foldedAt.map { $0 + interval } ?? now)
+    }
+
+    /// The sessions with a due fold over all items.
+    mutating func foldsDue(now: Moment, isLarge: Bool = false) -> [OwnedSession<Work>] {
+        schedule.sessions(with: .fold).filter { $0.isShown && $0.isLarge == isLarge && $0.foldAt <= now }
+    }
+
+    /// Loads all items of a session from the store and computes the live fold.
+    ///
+    /// - Parameter stored: all items on disk.
+    mutating func fold(_ session: OwnedSession<Work>, _ stored: StoredItems<Work>, now: Moment) {
+        for device in stored.streams.keys.sorted() {
+            if let stream = stored.streams[device] { session.load(stream, from: device) }
+        }
+        noteJournaled(session, in: nil)
+        session.hasAllStreams = true
+        session.isCorrupt = false
+        session.heard = stored.heard
+        noteSize(session)
+        let live = Work.Live(streams: stored.items, state: session.profiled, now: now.wallClock, shown: session.live)
+        show(live, session, now)
+    }
+
+    /// Replaces the live fold of a session.
+    mutating func show(_ live: Work.Live, _ session: OwnedSession<Work>, _ now: Moment) {
+        session.live = live
+        if let companion = session.pendingCompanion.take() {
+            _ = session.live?.receive(companion, of: session.state, now: now.wallClock)
+        }
+        session.foldedAt = now
+        session.tasks.remove(.fold)
+        schedule.add(.splits, to: session)
+        news.add(session)
+    }
 }

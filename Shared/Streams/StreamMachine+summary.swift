@@ -128,53 +128,105 @@ extension StreamMachine {
     }
 }
 
+/// Folds and summaries of sessions with many items run as jobs outside of the loop.
 extension StreamMachine {
-    /// Removes and returns the splits that were just completed.
-    mutating func takeFinishedSplits(now: Moment) -> [(state: SessionState, split: LiveStretch)] {
-        let due = schedule.take(.splits) { session in
-            !session.news.awaitsFold || !session.tasks.contains(.fold) && session.sinceFold == nil
+    /// Starts the due jobs whose turn it is.
+    mutating func startJobs(now: Moment) -> [StreamJob<Work>] {
+        guard turns.hasRoom else { return [] }
+        let folds = foldsDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.fold(shown: $0.live)) }
+        let summaries = summariesDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.summary) }
+        let chunks = chunksDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.chunks) }
+        // A user with a running job is not in turn.
+        let due = (folds + summaries + chunks).filter { session, _ in !turns.hasJob(session.state.key.user) }
+        let first = Dictionary(due.map { ($0.0.state.key.user, $0) }) { first, _ in first }
+        var started: [StreamJob<Work>] = []
+        for user in turns.queue(Set(first.keys)) {
+            guard let (session, purpose) = first[user] else { continue }
+            let items =
+                session.hasAllStreams ? session.count + (session.route(for: purpose)?.rows ?? 0) : bounds.session
+            // The first in turn waits for room, and the others for the first.
+            guard let number = turns.begin(user, items: items) else { break }
+            started.append(start(number, purpose, session, now))
         }
-        return due.compactMap { session in
-            guard session.isShown, let live = session.live else { return nil }
-            return session.news.takeSplit(of: live, skews: session.skews, now: now).map { (session.state, $0) }
-        }
+        return started
     }
 
-    /// Removes and returns the laps that just ended. A restart announces none again, because their state is stored.
-    mutating func takeFinishedLaps(now: Moment) -> [(state: SessionState, lap: LiveStretch)] {
-        var laps: [(state: SessionState, lap: LiveStretch)] = []
-        for session in schedule.sessions(with: .laps) where !session.tasks.contains(.record) {
-            let ended = session.news.takeLaps(
-                of: session.live, session.state, isStale: session.tasks.contains(.fold), skews: session.skews, now: now)
-            laps += ended.map { (session.state, $0) }
-            if !session.news.hasLaps { session.tasks.remove(.laps) }
+    private mutating func start(
+        _ number: Int, _ purpose: StreamJob<Work>.Purpose, _ session: OwnedSession<Work>, _ now: Moment
+    ) -> StreamJob<Work> {
+        session.job = number
+        switch purpose {
+        case .fold:
+            session.tasks.remove(.fold)
+            session.sinceFold = []
+        // A summary is awaited until the job ends.
+        case .summary: break
+        case .chunks:
+            session.tasks.remove(.chunks)
+            session.repeatedAt = now
         }
-        return laps
+        return StreamJob(
+            number: number, key: session.state.key, profiled: session.profiled, route: session.route(for: purpose),
+            purpose: purpose, unsaved: session.unsavedChunks, startedAt: now.wallClock)
     }
 
-    /// The sessions with a due `heard`: their items are read, and it is outside the rate limit.
-    mutating func heardDue(now: Moment) -> [OwnedSession<Work>] {
-        schedule.sessions(with: .heard).filter { session in
-            guard session.heard != nil, session.isShown else { return false }
-            return session.heardAt.map { now.seconds(since: $0) >= StreamTimes.live } ?? true
+    /// Loads the streams that a job read. Returns `nil` if the session has left memory since: then the result is void.
+    mutating func end(_ end: StreamJob<Work>.End) -> OwnedSession<Work>? {
+        guard let session = sessions[end.job.key], session.job == end.job.number else {
+            release(end.job)
+            return nil
         }
+        switch end.outcome {
+        case .folded: session.foldCost = end.cost
+        case .finished: session.summaryCost = end.cost
+        case .corrupt, .failed, .outdated: return session
+        }
+        session.loadMissing(end.streams)
+        return session
     }
 
-    /// What the service has stored of a session's items. A heard of a session without items says so.
-    func heardMessage(_ session: OwnedSession<Work>, now: Moment, floor: Int64) -> MQTTMessage? {
-        // Lost to another process, or its items are not read.
-        guard isKept(session), let items = session.heard else { return nil }
-        session.tasks.remove(.heard)
-        session.heardAt = now
-        session.unheardSince = nil
-        let floor = max(floor, evicted[session.state.session.shard] ?? 0)
-        var heard = Heard(revision: session.heardTopic.revise(now.wallClock, above: floor), count: session.count)
-        heard.newest = items.times.newest
-        heard.position = items.position
-        heard.hasLiveMetrics = session.hasLiveMetrics
-        session.reported = (heard.hasLiveMetrics, heard.position != nil)
-        heard.clockSkew = session.record.clockSkew
-        heard.silences = items.times.silences
-        return Topic.session(session.state.key, Work.kind.heard).message(heard.payload)
+    /// The job has ended, and its results are published or void.
+    mutating func release(_ job: StreamJob<Work>) {
+        turns.end(job.number)
+        guard let session = sessions[job.key], session.job == job.number else { return }
+        session.job = nil
+        session.sinceFold = nil
+    }
+
+    /// Adopts the fold of a job and adds the items that were committed since. A fold over other segments is void.
+    mutating func adopt(_ live: Work.Live, _ end: StreamJob<Work>.End, now: Moment) {
+        guard let session = sessions[end.job.key] else { return }
+        session.foldedAt = now
+        session.heard = end.heard
+        for part in session.sinceFold ?? [] { session.heard?.addItems(part.items) }
+        var live = live
+        guard !Work.Live.isOther(session.profiled, than: end.job.profiled), live.follow(session.state) else {
+            schedule.add(.fold, to: session)
+            session.foldAt = now + session.spacing(session.foldCost)
+            return
+        }
+        if let shown = session.live { live.continueDisplay(of: shown) }
+        for part in session.sinceFold ?? [] {
+            let known = (end.streams[part.device]?.next ?? 0) - part.first
+            live.addItems(
+                Array(part.items.dropFirst(max(0, known))), from: part.device, segments: session.state.segments,
+                now: now.wallClock)
+        }
+        show(live, session, now)
+        if !live.isExact { requestFold(session, now) }
+    }
+
+    /// Schedules the work of a job again: at once in the loop if items are corrupt, else as another job.
+    mutating func retry(_ end: StreamJob<Work>.End, now: Moment) {
+        guard let session = sessions[end.job.key] else { return }
+        if case .corrupt = end.outcome { session.isCorrupt = true }
+        let due = session.isCorrupt ? now : now + StreamTimes.retry
+        switch end.job.purpose {
+        case .fold:
+            schedule.add(.fold, to: session)
+            session.foldAt = due
+        case .summary: session.summaryAt = due
+        case .chunks: schedule.add(.chunks, to: session)
+        }
     }
 }

@@ -54,3 +54,53 @@ struct StreamSearch {
         return absent - last.number > 1 ? [last.number + (absent - last.number) / 2] : []
     }
 }
+
+extension [StreamSearch] {
+    /// Reads what the searches ask for, until all are done.
+    mutating func run(in store: any Store) async throws {
+        var open = indices.map(\.self)
+        while !open.isEmpty {
+            let asked = open.flatMap { index in self[index].keys.map { (index, $0) } }
+            let records = try await store.records(in: StreamStore.chunks, at: asked.map(\.1))
+            var next = 0
+            for (index, key) in asked {
+                // Records come in the order of their keys; absent ones are left out.
+                let isFound = next < records.count && records[next].key == key.key
+                self[index].answer(isFound ? records[next].value : nil)
+                if isFound { next += 1 }
+            }
+            open.removeAll { self[$0].isDone }
+        }
+    }
+}
+
+/// The sessions of which the store has no readable record.
+struct MissingRecords {
+    /// Without a record, up to a limit: none of them is sought again.
+    private var unknown: Set<SessionKey> = []
+    private var corrupt: Set<SessionKey> = []
+
+    var hasCorrupt: Bool { !corrupt.isEmpty }
+
+    func isUnknown(_ key: SessionKey) -> Bool { unknown.contains(key) }
+
+    func isCorrupt(_ key: SessionKey) -> Bool { corrupt.contains(key) }
+
+    mutating func noteUnknown(_ keys: Set<SessionKey>) {
+        if unknown.count + keys.count > StreamTimes.unknownLimit { unknown = [] }
+        unknown.formUnion(keys.prefix(StreamTimes.unknownLimit))
+    }
+
+    mutating func noteCorrupt(_ key: SessionKey) { corrupt.insert(key) }
+
+    /// The session has a record now.
+    mutating func found(_ key: SessionKey) {
+        unknown.remove(key)
+        corrupt.remove(key)
+    }
+
+    mutating func drop(_ shards: Set<Shard>) {
+        unknown = unknown.filter { !shards.contains($0.session.shard) }
+        corrupt = corrupt.filter { !shards.contains($0.session.shard) }
+    }
+}

@@ -92,6 +92,10 @@ package enum ServiceRunner {
 
         var services: [any Service] = []
         if configuration.httpPort != 0 { services.append(healthPort(context)) }
+        let notifier = SystemdNotifier(
+            environment: ProcessInfo.processInfo.environment, liveness: context.liveness, readiness: context.readiness,
+            clock: clock)
+        if let notifier { services.append(notifier) }
         services += clients
         if let presence = context.presence { services.append(presence) }
         services += try await build(context)
