@@ -46,13 +46,23 @@ func shared(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [
         name: name, dependencies: dependencies, path: "Shared/\(name)", exclude: exclude, swiftSettings: optimized)
 }
 
+/// Whether the decoders are built under libFuzzer: see Tests/Fuzz/README.md.
+let isFuzzing = Context.environment["FUZZ"] != nil
+
 /// An executable: a folder below `Services` with a README beside its sources.
 func service(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-    .executableTarget(
-        name: name,
-        dependencies: ["Bus", "MQTT", "ServiceKit", "Timing", "Workouts", argumentParser, lifecycle, logging, metrics]
-            + dependencies,
-        path: "Services/\(name)", exclude: ["README.md"] + exclude, swiftSettings: optimized)
+    let dependencies =
+        ["Bus", "MQTT", "ServiceKit", "Timing", "Workouts", argumentParser, lifecycle, logging, metrics] + dependencies
+    let path = "Services/\(name)"
+    let exclude = ["README.md"] + exclude
+    guard isFuzzing else {
+        return .executableTarget(
+            name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: optimized)
+    }
+    // Only tests link executables. `main` is libFuzzer's.
+    let renamed = SwiftSetting.unsafeFlags(["-Xfrontend", "-entry-point-function-name", "-Xfrontend", "\(name)_main"])
+    return .target(
+        name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: optimized + [renamed])
 }
 
 /// The tests of one module or service.
@@ -116,7 +126,7 @@ let package = Package(
             [
                 "Bus", "MQTT", "Storage", "Timing", "Workouts", argumentParser, asyncAlgorithms, coreMetrics,
                 httpTypes, hummingbird, hummingbirdCore,
-                lifecycle, nioCore, unixSignals, logging, metrics,
+                lifecycle, nioCore, nioSSL, unixSignals, logging, metrics,
             ]),
         shared(
             "Streams",
@@ -170,7 +180,10 @@ let package = Package(
         tests("Storage", ["Storage", grdb]),
         tests(
             "ServiceKit",
-            ["ServiceKit", "Bus", "MQTT", "Storage", "Workouts", argumentParser, coreMetrics, lifecycle, logging]),
+            [
+                "ServiceKit", "Bus", "MQTT", "Storage", "Workouts", argumentParser, coreMetrics, lifecycle, logging,
+                nioSSL,
+            ]),
         tests("FIT", ["FIT"]),
         tests("Client", ["Client", "Bus", "FIT", "Formats", "MQTT", "ServiceKit", "Workouts"]),
         tests("Formats", ["Formats", "Bus", "FIT", "Streams", "Workouts"]),
@@ -240,10 +253,26 @@ let package = Package(
     ]
 )
 
-// The decoders under libFuzzer: see Tests/Fuzz/README.md.
-if Context.environment["FUZZ"] != nil {
+// The readers of foreign and of stored bytes: under libFuzzer, or else in a test of the committed inputs. See
+// Tests/Fuzz/README.md.
+let fuzzed: [Target.Dependency] = [
+    "Bus", "Client", "Dashboard", "Exporter", "FIT", "Formats", "Importer", "LiveActivityPublisher", "MQTT", "Pacebus",
+    "ServiceKit", "SessionEngine", "Storage", "Streams", "VirtualRun", "WeatherFetcher", "Workouts", httpTypes, nioCore,
+    nioHTTP1,
+]
+let fuzzFiles = [
+    "README.md", "corpus", "keys.dict", "seed_files.py", "seed_payloads.py", "seed_records.py", "seed_values.py",
+    "seeds.py", "fuzz.sh",
+]
+if isFuzzing {
+    package.products = []
     package.targets.append(
         .executableTarget(
-            name: "Fuzz", dependencies: ["Bus", "FIT", "MQTT", "Workouts"], path: "Tests/Fuzz",
-            exclude: ["README.md", "keys.dict", "seeds.py"], swiftSettings: settings))
+            name: "Fuzz", dependencies: fuzzed, path: "Tests/Fuzz", exclude: fuzzFiles + ["CorpusTests.swift"],
+            swiftSettings: settings))
+} else {
+    package.targets.append(
+        .testTarget(
+            name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz", exclude: fuzzFiles + ["Fuzz.swift"],
+            swiftSettings: settings))
 }

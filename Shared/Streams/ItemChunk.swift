@@ -3,6 +3,9 @@ import Workouts
 /// The bytes are not a valid chunk.
 struct CorruptChunk: Error {}
 
+/// The microseconds of valid times: the difference of any two fits `Int64`.
+private let validTimes: ClosedRange<Int64> = -4_000_000_000_000_000_000...4_000_000_000_000_000_000
+
 /// Consecutive items of a stream in their stored form.
 ///
 /// An item is a variable-length integer of flags (1 for the time, 2 << raw value for each field), the time since the
@@ -127,20 +130,24 @@ extension ItemChunk {
         var items: [Item] = []
         let lists = Item.Field.lists
         let known = UInt64(Item.Field.allCases.count)
+        // Results cannot be computed with every number. A damaged value is left out, and its item still counts.
+        let ranges = Item.Field.allCases.map(\.range)
         var previous = time
         while !reader.isAtEnd {
             let flags = try reader.number()
             var item = Item(time: nil)
             if flags & 1 != 0 {
                 previous &+= reader.signed(try reader.number())
+                guard validTimes.contains(previous) else { throw CorruptChunk() }
                 item.time = Timestamp(microseconds: previous)
             }
             guard (flags >> 1) >> known == 0 else { throw CorruptChunk() }
             for field in PresentFields<Item.Field>(flags >> 1) {
                 if lists >> UInt64(field.rawValue) & 1 != 0 {
-                    item[all: field] = try reader.list()
+                    item[all: field] = try reader.list().filter { ranges[field.rawValue].contains($0) }
                 } else {
-                    item[field] = try reader.value()
+                    let value = try reader.value()
+                    if ranges[field.rawValue].contains(value) { item[field] = value }
                 }
             }
             items.append(item)

@@ -48,8 +48,8 @@ struct Retention {
     mutating func load(_ key: SessionKey, _ value: [UInt8], _ now: Moment) {
         let words = String(decoding: value, as: UTF8.self).split(separator: " ")
         guard let microseconds = words.first.flatMap({ Int64($0) }) else { return }
-        // Stored before the wall clock stepped backwards, it is in the future.
-        let stored = now.when(Timestamp(microseconds: microseconds)).atMost(now)
+        // Stored before the wall clock stepped backwards, it is in the future. A damaged one may be out of range.
+        let stored = now.when(Timestamp(seconds: Double(microseconds) / 1e6)).atMost(now)
         times[key] = Times(
             published: stored + Self.precision, stored: stored, isPast: words.dropFirst().first == Self.pastMark[...])
     }

@@ -77,8 +77,8 @@ extension [StreamSearch] {
 /// The sessions of which the store has no readable record.
 struct MissingRecords {
     /// Without a record, up to a limit: none of them is sought again.
-    private var unknown: Set<SessionKey> = []
-    private var corrupt: Set<SessionKey> = []
+    private(set) var unknown: Set<SessionKey> = []
+    private(set) var corrupt: Set<SessionKey> = []
 
     var hasCorrupt: Bool { !corrupt.isEmpty }
 

@@ -1,15 +1,25 @@
 import Bus
 import FIT
 import MQTT
+import ServiceKit
 import Workouts
 
-/// The reader of an input. Seeds use this order, so new targets go to the end.
-enum Target: CaseIterable {
+/// The reader of an input. Without a reader's name, inputs select it by this order, so new ones go to the end.
+enum Target: String, CaseIterable, Sendable {
     case batch, commands, state, report, record, snapshot, ack, current, reply, announcement, topic, fit, url, names
     case request, profile, heard, locations, route, routeReport, weather
+    // Payloads.
+    case requests, runRequest, runView, partners, heads, importPart, statuses, history, plan, message
+    // Files.
+    case recording, fitRecording, gzip, export, queue, planFile, secrets, logs
+    // Settings and headers.
+    case settings, connect
+    // What services have stored, and what others answer them.
+    case chunks, journal, streamRecord, digits, sessionRecord, runRecord, activityRecord, jobRecord, answers
 
     /// The time of the services' clock.
     static let now = Timestamp(seconds: 1_800_000_000)
+    static let moment = Moment(wallClock: now, uptime: .seconds(1_000_000))
 
     func read(_ bytes: [UInt8]) {
         switch self {
@@ -42,6 +52,35 @@ enum Target: CaseIterable {
         case .route: Self.readRoute(bytes)
         case .routeReport: Self.roundTrip(RouteReport.self, bytes)
         case .weather: Self.roundTrip(Weather.self, bytes)
+        case .requests: Self.readRequests(bytes)
+        case .runRequest: Self.roundTrip(VirtualRunRequest.self, bytes)
+        case .runView: Self.readRunView(bytes)
+        case .partners: Self.readPartners(bytes)
+        case .heads: Self.readHeads(bytes)
+        case .importPart: Self.readParts(bytes)
+        case .statuses: Self.readStatuses(bytes)
+        case .history: Self.readHistory(bytes)
+        case .plan: Self.readPlan(bytes)
+        case .message: Self.readMessage(bytes)
+        case .recording: Self.readRecording(bytes)
+        case .fitRecording: Self.play(Self.framed(bytes))
+        case .gzip: Self.readGzip(bytes)
+        case .export: Self.readExport(bytes)
+        case .queue: Self.readQueue(bytes)
+        case .planFile: Self.readPlanFile(bytes)
+        case .secrets: Self.readSecrets(bytes)
+        case .logs: Self.readLogs(bytes)
+        case .settings: Self.readSettings(String(decoding: bytes, as: UTF8.self))
+        case .connect: Self.readConnect(bytes)
+        case .chunks: Self.readChunks(bytes)
+        case .journal: Self.readJournal(bytes)
+        case .streamRecord: Self.readStreamRecord(bytes)
+        case .digits: Self.readDigits(bytes)
+        case .sessionRecord: Self.readSessionRecord(bytes)
+        case .runRecord: Self.readRunRecord(bytes)
+        case .activityRecord: Self.readActivityRecord(bytes)
+        case .jobRecord: Self.readJobRecord(bytes)
+        case .answers: Self.readAnswers(bytes)
         }
     }
 
@@ -50,6 +89,14 @@ enum Target: CaseIterable {
     static func roundTrip<Value: Codable & Equatable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? {
         guard let value = try? JSONCoding.decode(type, from: bytes) else { return nil }
         check(try? JSONCoding.decode(type, from: JSONCoding.encode(value)), value)
+        return value
+    }
+
+    /// The same of a stored record, which may have moments.
+    @discardableResult
+    static func roundTripRecord<Value: Codable & Equatable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? {
+        guard let value = try? JSONCoding.decode(type, from: bytes, now: moment) else { return nil }
+        check(try? JSONCoding.decode(type, from: JSONCoding.encode(value), now: moment), value)
         return value
     }
 
@@ -80,7 +127,7 @@ enum Target: CaseIterable {
     }
 
     /// Computes all results of the aggregator from items and a state.
-    private static func compute(_ items: [Sample], laps: [Timestamp], _ state: SessionState) {
+    static func compute(_ items: [Sample], laps: [Timestamp], _ state: SessionState) {
         guard let watch = Device("watch"), let strap = Device("strap") else { return }
         let middle = items.count / 2
         let streams = [watch: Array(items[..<middle]), strap: Array(items[middle...])]
@@ -154,16 +201,19 @@ enum Target: CaseIterable {
         return session
     }
 
-    /// Repairs the checksums, so that the input reaches the decoder.
     private static func readFIT(_ bytes: [UInt8]) {
+        guard let read = try? FITFile(framed(bytes)), let activity = try? FITActivity(read) else { return }
+        for session in activity.sessions { _ = activity.activeSegments(of: session) }
+    }
+
+    /// A FIT file with valid checksums, so that the input reaches the decoder.
+    static func framed(_ bytes: [UInt8]) -> [UInt8] {
         let body = bytes.prefix(100_000)
         var file: [UInt8] = [14, 0x10, 0, 0]
         for shift in [0, 8, 16, 24] { file.append(UInt8(truncatingIfNeeded: body.count >> shift)) }
         file += Array(".FIT".utf8) + [0, 0] + body
         let checksum = FITChecksum(file).value
-        file += [UInt8(truncatingIfNeeded: checksum), UInt8(truncatingIfNeeded: checksum >> 8)]
-        guard let read = try? FITFile(file), let activity = try? FITActivity(read) else { return }
-        for session in activity.sessions { _ = activity.activeSegments(of: session) }
+        return file + [UInt8(truncatingIfNeeded: checksum), UInt8(truncatingIfNeeded: checksum >> 8)]
     }
 
     private static func readNames(_ text: String) {

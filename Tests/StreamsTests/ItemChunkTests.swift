@@ -79,6 +79,27 @@ struct ItemChunkTests {
         #expect(throws: CorruptChunk.self) { try ItemChunk<Sample>.items(bytes + [UInt8(flags), 4]) }
     }
 
+    @Test(arguments: [Int64.min, -4_000_000_000_000_000_001, 4_000_000_000_000_000_001, .max])
+    func `a time from which no difference can be computed is refused`(time: Int64) {
+        var chunk = ItemChunk<Sample>()
+        chunk.append(Sample(time: Timestamp(microseconds: time)))
+        #expect(throws: CorruptChunk.self) { try ItemChunk<Sample>.items(chunk.bytes) }
+        #expect(throws: CorruptChunk.self) { try ItemChunk<Sample>(stored: chunk.bytes) }
+    }
+
+    @Test(arguments: [-1, 1e300, .infinity])
+    func `a value that no batch can bring is left out`(value: Double) throws {
+        for quantity in [Quantity.heartRate, .distance] {
+            var sample = Sample(time: Timestamp(seconds: 1_700_000_000))
+            sample[.cadence] = 80
+            let expected = sample
+            sample[quantity] = value
+            var chunk = ItemChunk<Sample>()
+            chunk.append(sample)
+            #expect(try ItemChunk<Sample>.items(chunk.bytes) == [expected])
+        }
+    }
+
     @Test func `damaged bytes never trap`() {
         var random = SeededRandom()
         for _ in 0..<2_000 {

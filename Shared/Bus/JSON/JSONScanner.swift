@@ -286,7 +286,10 @@ extension JSONScanner.Number {
         return isNegative ? -magnitude : magnitude
     }
 
-    /// The number times one million as an integer, rounded half away from zero; `nil` if out of range.
+    /// The microseconds of the widest time: the difference of any two fits `Int64`.
+    private static let timeLimit: UInt64 = 4_000_000_000_000_000_000
+
+    /// The number times one million as an integer, rounded half away from zero; `nil` if out of a time's range.
     var millionths: Int64? {
         guard mantissa > 0 else { return 0 }
         var value = mantissa
@@ -301,8 +304,8 @@ extension JSONScanner.Number {
             value = shift == -1 ? (value + 5) / 10 : value / 10
             shift += 1
         }
-        guard let result = Int64(exactly: value) else { return nil }
-        return isNegative ? -result : result
+        guard value <= Self.timeLimit else { return nil }
+        return isNegative ? -Int64(value) : Int64(value)
     }
 
     /// The number as an integer; `nil` if it is fractional or out of range.

@@ -45,7 +45,9 @@ package struct QueuedItems<Item: StreamItem>: Equatable where Item.Field: Payloa
     }
 
     fileprivate mutating func acknowledge(_ number: Int) throws(PayloadError) {
-        guard number <= items.count else { throw .malformed("acknowledgement \(number) of \(items.count) items") }
+        guard (0...items.count).contains(number) else {
+            throw .malformed("acknowledgement \(number) of \(items.count) items")
+        }
         acknowledged = number
     }
 }

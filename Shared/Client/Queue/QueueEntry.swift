@@ -53,7 +53,7 @@ extension QueueEntry {
             self = .acknowledged(kind, number)
         } else if let id = entry.replied {
             self = .replied(id)
-        } else if let offset = entry.clock {
+        } else if let offset = entry.clock, abs(offset) <= Self.clockLimit {
             self = .clock(offset)
         } else {
             throw .malformed("unknown entry")
@@ -61,6 +61,9 @@ extension QueueEntry {
     }
 
     private static let locationsPrefix = Array("{\"locations\":".utf8)
+
+    /// Seconds between two clocks, at most: a time stays in range.
+    private static let clockLimit = 1e12
 
     /// The services decide which times they accept.
     private static let allTimes = AcceptedTimes(now: Timestamp(seconds: 9e12))

@@ -48,7 +48,7 @@ final class BrokerFigures: Sendable {
 
     private func count(_ message: MQTTMessage, _ totals: inout [String: Int]) {
         guard case .limited(let limit, _)? = Topic(message.topic),
-            let total = Int(String(decoding: message.payload, as: UTF8.self))
+            let total = Int(String(decoding: message.payload, as: UTF8.self)), total >= 0
         else {
             totals[message.topic] = nil
             return

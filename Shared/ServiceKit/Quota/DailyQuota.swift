@@ -10,6 +10,8 @@ package struct DailyQuota: Sendable {
     package static let collection = StoreCollection("usage")
     /// How often replicas read each other's records, in seconds.
     private static let interval = 60.0
+    /// A record with another use is damaged. Those of all shards together fit `Int`.
+    private static let amounts = 0...1 << 53
 
     private struct Use {
         var amount = 0
@@ -147,9 +149,9 @@ package struct DailyQuota: Sendable {
     /// What a record of today says; `nil` for another one.
     private func use(_ record: StoreRecord) -> (User, Int)? {
         let words = String(decoding: record.value, as: UTF8.self).split(separator: " ")
-        guard words.count == 2, Int64(words[0]) == day, let amount = Int(words[1]), let user = User(record.key) else {
-            return nil
-        }
+        guard words.count == 2, Int64(words[0]) == day, let amount = Int(words[1]), let user = User(record.key),
+            Self.amounts.contains(amount)
+        else { return nil }
         return (user, amount)
     }
 }

@@ -170,12 +170,16 @@ extension RunnerRoute: Codable {
         case lines, startSlack, endSlack
     }
 
+    /// Stored numbers. A longitude may be beyond 180 degrees; any larger number would not fit the other formats.
+    private static let numbers: ClosedRange<Int64> = -1_000_000_000...1_000_000_000
+
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         let lines = try container.decode([[Int64?]].self, forKey: .lines)
         self.lines = try lines.map { numbers in
-            guard numbers.count % 3 == 0 else {
-                throw DecodingError.dataCorruptedError(forKey: .lines, in: container, debugDescription: "cut short")
+            guard numbers.count % 3 == 0, numbers.allSatisfy({ Self.numbers.contains($0 ?? 0) }) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .lines, in: container, debugDescription: "cut short or out of range")
             }
             return stride(from: 0, to: numbers.count, by: 3).map { index in
                 RouteVertex(

@@ -120,6 +120,24 @@ import Workouts
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
     }
 
+    @Test(arguments: [
+        #"{"acknowledged":{"samples":-1}}"#, #"{"acknowledged":{"locations":1}}"#, #"{"clock":1e308}"#,
+        #"{"clock":-1e13}"#,
+    ])
+    func `a line that no device writes is an error`(line: String) throws {
+        do {
+            let file = try open()
+            try file.append([.samples(SampleBatch(first: 0, items: samples(1)))])
+        }
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        try (bytes + Data("\(line)\n".utf8)).write(to: URL(fileURLWithPath: path))
+        let error = #expect(throws: QueueError.self) { try open() }
+        guard case .damaged(_, line: 3, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
     @Test func `a removed queue leaves no file`() throws {
         let file = try open()
         #expect(queues.devices(of: key) == [device])

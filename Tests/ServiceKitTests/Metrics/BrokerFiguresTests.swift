@@ -34,6 +34,13 @@ import Testing
         #expect(observe(figures, ("other", "1")) == ["other"])
     }
 
+    @Test func `a total below zero counts nothing`() {
+        let figures = BrokerFigures(metrics: metrics)
+        let topic = "$SYS/pacebus/limited/qos_2/ann"
+        #expect(observe(figures, (topic, "\(Int.min)"), (topic, "3"), (topic, "-5"), (topic, "2")) == nil)
+        #expect(count("qos_2") == "5")
+    }
+
     @Test func `what mosquitto says of itself becomes gauges, and what is no number changes nothing`() {
         let figures = BrokerFigures(metrics: metrics)
         #expect(

@@ -57,6 +57,16 @@ struct DailyQuotaTests {
         #expect(quota.changes == [StoreKey(shard: Shard(3), key: "bob"): .delete(key: "bob")])
     }
 
+    @Test func `an impossible use counts as a corrupt record`() {
+        var quota = DailyQuota(limit: 100)
+        let records = (UInt8(0)..<2).map { shard in
+            StoreRecord(shard: Shard(shard), key: "anna", value: Array("20000 \(Int.max)".utf8))
+        }
+        quota.load(records, moment(0))
+        quota.see([StoreRecord(shard: Shard(2), key: "anna", value: Array("20000 -5".utf8))] + records, moment(0))
+        #expect(quota.available(to: users[0], moment(0)) == 100)
+    }
+
     @Test func `a gained shard counts once, before the other replicas' records are read again`() {
         var quota = DailyQuota(limit: 100)
         let record = StoreRecord(shard: Shard(3), key: "anna", value: Array("20000 60".utf8))

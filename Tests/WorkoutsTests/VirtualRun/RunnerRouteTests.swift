@@ -138,4 +138,12 @@ import Testing
         let track = Track(times: [year2026], columns: [.init(kind: .altitude, values: [400])])
         #expect(RunnerRoute(track: track, series: nil, segments: [segment(0, 60)]) == nil)
     }
+
+    @Test(arguments: ["9223372036854775807", "-1000000001"])
+    func `a stored route with an impossible number is refused`(number: String) {
+        for line in ["[\(number),0,null]", "[0,\(number),null]", "[0,0,\(number)]"] {
+            let text = #"{"lines":[\#(line)],"startSlack":0,"endSlack":0}"#
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(RunnerRoute.self, from: Data(text.utf8)) }
+        }
+    }
 }
