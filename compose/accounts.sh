@@ -80,7 +80,12 @@ need_account() {
 rotate_services() {
     local account secret
     change_accounts hash_new_passwords
-    for secret in data/secrets/_*.new; do mv "$secret" "${secret%.new}"; done
+    for secret in data/secrets/_*.new; do
+        # A service under an account of its own reads it.
+        chown --reference "${secret%.new}" "$secret"
+        chmod --reference "${secret%.new}" "$secret"
+        mv "$secret" "${secret%.new}"
+    done
     if [[ -s data/operator/mosquitto_sub ]]; then
         mapfile -t lines <data/operator/mosquitto_sub
         printf '%s\n' "${lines[@]/#-P */-P $(<data/secrets/$operator)}" >data/operator/mosquitto_sub

@@ -54,9 +54,8 @@ restore_postgres() {
             --single-transaction data/postgres.dump 2>data/log/errors ||
             fail "$file: PostgreSQL refuses $service: $(tail -n 1 data/log/errors)"
         # No write of an earlier replica counts.
-        as_role "$service" psql --dbname pacebus --no-psqlrc --quiet --set ON_ERROR_STOP=1 --command "
-            DELETE FROM \"$service\".member;
-            UPDATE \"$service\".lease SET owner = NULL, free_since = clock_timestamp(), epoch = epoch + 1" 2>data/log/errors ||
+        as_role "$service" psql --dbname pacebus --no-psqlrc --quiet --set ON_ERROR_STOP=1 \
+            --command "$(free_leases "$service" epoch)" 2>data/log/errors ||
             fail "$file: PostgreSQL refuses $service: $(tail -n 1 data/log/errors)"
     done
     stop 60 postgres

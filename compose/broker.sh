@@ -34,11 +34,7 @@ port_of() {
 # and waits until they listen.
 start_broker() {
     raise_file_limit
-    mkdir -p "$broker/db"
-    if ((EUID == 0)); then take_broker_folder; fi
-    # In the broker's folder: the broker's account may lack access to .build.
-    rm -f "$broker/pacebus_plugin.so"
-    if [[ -e $bin/pacebus_plugin.so ]]; then cp "$bin/pacebus_plugin.so" "$broker"; else build_plugin "$broker"; fi
+    prepare_broker
     : >"$(new_log mosquitto)"
     if ((brokers * partitions == 1)); then
         choose_port mosquitto "$1"
@@ -59,6 +55,14 @@ start_broker() {
     start_listening mqtt-proxy mqtt mqtt-proxy
 }
 
+# prepare_broker: creates the broker's folders, and puts the plugin there: the broker's account may lack access to .build.
+prepare_broker() {
+    mkdir -p "$broker/db"
+    if ((EUID == 0)); then take_broker_folder; fi
+    rm -f "$broker/pacebus_plugin.so"
+    if [[ -e $bin/pacebus_plugin.so ]]; then cp "$bin/pacebus_plugin.so" "$broker"; else build_plugin "$broker"; fi
+}
+
 # launch NAME: starts a process on its chosen ports.
 launch() {
     case $1 in
@@ -68,10 +72,10 @@ launch() {
     esac
 }
 
-# launch_mosquitto NAME: all brokers read the same accounts and rules. The standby stores nothing, so that it begins empty;
+# configure_mosquitto NAME: all brokers read the same accounts and rules. The standby stores nothing, so that it begins empty;
 # neither do partitions: another number of them would bring back what others own now.
-launch_mosquitto() {
-    local as=() file=$broker/$1.conf
+configure_mosquitto() {
+    local file=$broker/$1.conf
     {
         if [[ $1 == mosquitto && $partitions == 1 ]]; then cat compose/mosquitto.conf; else grep -v '^persistence ' compose/mosquitto.conf; fi
         printf '\nacl_file access.conf\npersistence_location db/\n'
@@ -80,9 +84,16 @@ launch_mosquitto() {
     } 2>/dev/null >"$file.new" && mv "$file.new" "$file"
     # On a full disk the broker starts with the file of its last start.
     [[ -s $file ]] || fail "data/broker/$1.conf: cannot be written"
+    # The account of Debian's package reads them.
+    if ((EUID == 0)); then find "$broker" -maxdepth 1 -type f -exec chown root:mosquitto {} + -exec chmod 640 {} +; fi
+}
+
+# launch_mosquitto NAME
+launch_mosquitto() {
+    local as=()
+    configure_mosquitto "$1"
     if ((EUID == 0)); then
         # As root, drop to the account of Debian's package.
-        find "$broker" -maxdepth 1 -type f -exec chown root:mosquitto {} + -exec chmod 640 {} +
         as=(setpriv --reuid mosquitto --regid mosquitto --clear-groups --pdeathsig TERM)
     fi
     # env changes the folder as root: the other account may lack access to the parents. mosquitto would keep up to 4 KiB of its log
@@ -146,19 +157,63 @@ take_broker_folder() {
 # serves its metrics on ${ports[haproxy]}. Waits until it listens.
 start_proxy() {
     listen=$1
-    mkdir -p data/proxy
-    cp compose/haproxy.cfg data/proxy
-    cat data/tls/server.crt data/tls/server.key >data/proxy/server.pem
+    prepare_proxy
     : >"$(new_log haproxy)"
     choose_port mqtts "$2" "$1"
     ports[haproxy]=$(free_port $((9109 + port_offset)))
     start_listening haproxy "mqtts@$1" haproxy
 }
 
-launch_haproxy() {
+# copy_certificate: gives HAProxy the certificate with its key.
+copy_certificate() {
+    cat data/tls/server.crt data/tls/server.key >data/proxy/server.pem.new && mv data/proxy/server.pem.new data/proxy/server.pem
+}
+
+# When to look at the certificate again, in seconds of this script.
+certificate_due=60
+
+# renew_certificate: once a minute signs a certificate again that expires within 400 days, and lets the proxies use one that has
+# changed. Open connections continue at a former worker of HAProxy. The dashboard watches the files itself.
+renew_certificate() {
+    [[ $listen ]] && ((SECONDS >= certificate_due)) || return 0
+    certificate_due=$((SECONDS + 60))
+    # For the same names: an authority for others would lock devices out.
+    if [[ -s data/tls/ca.key ]] && ! is_lasting; then
+        say "Renewing the certificate"
+        # A full disk ends nothing.
+        cp data/tls/server.ext data/tls/server.ext.new && sign_certificate || return 0
+    fi
+    if cmp -s <(cat data/tls/server.crt data/tls/server.key) data/proxy/server.pem; then return; fi
+    is_pair || { say "data/tls/server.crt and server.key are not a pair; HAProxy continues with the former certificate" && return; }
+    copy_certificate || return 0
+    local name
+    for name in haproxy web-proxy; do
+        if is_running "$name"; then
+            say "$name uses the certificate that has changed"
+            kill -USR2 "${pids[$name]}"
+        fi
+    done
+}
+
+# prepare_proxy: writes its configuration and certificate.
+prepare_proxy() {
+    mkdir -p data/proxy
+    cp compose/haproxy.cfg data/proxy
+    copy_certificate
+}
+
+# proxy_settings: prints its environment, a setting a line.
+proxy_settings() {
     proxy_account
-    start haproxy env --chdir data/proxy "MQTT_PORT=${ports[mqtt]}" "TLS_ADDRESS=$listen" "TLS_PORT=${ports[mqtts]}" \
-        "METRICS_PORT=${ports[haproxy]}" "${account[@]}" haproxy -W -f haproxy.cfg >>data/log/haproxy.log 2>&1
+    printf '%s\n' "MQTT_PORT=${ports[mqtt]}" "TLS_ADDRESS=$listen" "TLS_PORT=${ports[mqtts]}" "METRICS_PORT=${ports[haproxy]}" \
+        "${account[@]}"
+}
+
+launch_haproxy() {
+    local settings
+    if is_pair; then copy_certificate; fi
+    mapfile -t settings < <(proxy_settings)
+    start haproxy env --chdir data/proxy "${settings[@]}" haproxy -W -f haproxy.cfg >>data/log/haproxy.log 2>&1
 }
 
 # raise_file_limit: each connection takes a file descriptor, and the usual limit is 1,024.

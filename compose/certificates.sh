@@ -35,18 +35,31 @@ need_certificate() {
         printf 'basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\n'
         printf 'subjectAltName=%s\n' "$(IFS=, && say "${names[*]}")"
     } >data/tls/server.ext.new
-    if [[ -s data/tls/server.crt ]] && cmp -s data/tls/server.ext.new data/tls/server.ext &&
-        openssl x509 -in data/tls/server.crt -noout -checkend $((400 * 86400)) >/dev/null; then
-        return
-    fi
+    if cmp -s data/tls/server.ext.new data/tls/server.ext && is_pair && is_lasting; then return; fi
     say "Creating a certificate for ${names[*]}"
-    make_key data/tls/server.key
+    sign_certificate
+}
+
+# sign_certificate: puts a new certificate with the extensions in data/tls/server.ext.new in place, and its key.
+sign_certificate() {
     # Apple's devices accept at most 825 days.
-    openssl req -new -key data/tls/server.key -subj "/CN=$(hostname)" |
+    make_key data/tls/server.key.new &&
+        openssl req -new -key data/tls/server.key.new -subj "/CN=$(hostname)" |
         openssl x509 -req -CA data/tls/ca.crt -CAkey data/tls/ca.key -CAcreateserial -sha256 -days 800 \
-            -extfile data/tls/server.ext.new -out data/tls/server.crt.new 2>/dev/null
-    mv data/tls/server.crt.new data/tls/server.crt
-    mv data/tls/server.ext.new data/tls/server.ext
+            -extfile data/tls/server.ext.new -out data/tls/server.crt.new 2>/dev/null &&
+        mv data/tls/server.key.new data/tls/server.key &&
+        mv data/tls/server.crt.new data/tls/server.crt &&
+        mv data/tls/server.ext.new data/tls/server.ext
+}
+
+# is_lasting: whether the certificate is valid for 400 more days.
+is_lasting() { openssl x509 -in data/tls/server.crt -noout -checkend $((400 * 86400)) >/dev/null; }
+
+# is_pair: whether the certificate and the key belong together.
+is_pair() {
+    local public
+    public=$(openssl x509 -in data/tls/server.crt -noout -pubkey 2>/dev/null) &&
+        [[ $public == "$(openssl pkey -in data/tls/server.key -pubout 2>/dev/null)" ]]
 }
 
 # vouches_for NAME…: whether the authority may sign for these names. One that is older than constraints may.

@@ -12,9 +12,11 @@ mapfile -t services < <(sed -n 's|^ *MQTT_URL: mqtt://_\(.*\)@broker:1883$|\1|p'
 # Those of them with a store.
 # shellcheck disable=SC2034
 mapfile -t stored < <(sed -n 's|^ *STORE_URL: sqlite:/data/\(.*\)\.sqlite$|\1|p' compose/compose.yaml)
-# All executables, and the folder compose/build installs them in.
+# All executables, and the folder compose/build installs them in. The Debian package has them in `bin`.
 # shellcheck disable=SC2034
-executables=("${services[@]}" device pacebus) bin=.build/bin
+executables=("${services[@]}" device pacebus) bin=.build/bin packaged=''
+# shellcheck disable=SC2034
+if [[ -d bin ]]; then bin=bin packaged=yes; fi
 
 # The files of data/broker that a backup holds; compose/up writes the others again.
 # shellcheck disable=SC2034

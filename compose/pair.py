@@ -98,6 +98,8 @@ def leave(arguments, token, password):
     record = folder / hashlib.sha256(token.encode()).hexdigest()
     new = record.with_suffix(".new")
     new.write_bytes(base64.urlsafe_b64encode(nonce + sealed).rstrip(b"="))
+    # The dashboard may run under an account of its own.
+    os.chown(new, folder.stat().st_uid, folder.stat().st_gid)
     new.rename(record)
     return record
 

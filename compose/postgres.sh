@@ -99,8 +99,30 @@ as_role() {
         --port "${ports[postgres]}" --username "$1" --no-password "${@:3}"
 }
 
-launch_postgres() {
-    start postgres "${postgres_account[@]}" "$postgres_programs/postgres" -D /proc/self/fd/7 -p "${ports[postgres]}" \
-        -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=300 \
-        7<data/postgres >>data/log/postgres.log 2>&1
+# free_leases SERVICE EPOCH: prints the statements after which no write of an earlier process counts. EPOCH is at least the epoch of each.
+free_leases() {
+    say "DELETE FROM \"$1\".member;"
+    say "UPDATE \"$1\".lease SET owner = NULL, free_since = clock_timestamp(), epoch = $2 + 1;"
+}
+
+# settle_migration: completes what a killed compose/migrate left. Once data/postgres exists, the stores in SQLite are former ones.
+settle_migration() {
+    local before
+    rm -rf data/migrating.??????
+    [[ -e data/postgres/migrated ]] || return 0
+    sync --file-system data
+    before=data/$(<data/postgres/migrated)
+    mkdir -p "$before"
+    rm -f data/*.sqlite.reserve
+    if compgen -G 'data/*.sqlite*' >/dev/null; then mv data/*.sqlite* "$before"; fi
+    sync --file-system data
+    rm data/postgres/migrated
+}
+
+launch_postgres() { serve_postgres start postgres >>data/log/postgres.log 2>&1; }
+
+# serve_postgres COMMAND…: runs the server by COMMAND, such as `exec`.
+serve_postgres() {
+    "$@" "${postgres_account[@]}" "$postgres_programs/postgres" -D /proc/self/fd/7 -p "${ports[postgres]}" \
+        -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=300 7<data/postgres
 }

@@ -63,7 +63,7 @@ prepare_dashboards() {
 # start_web_proxy: starts HAProxy on ${ports[web]} and waits until it listens.
 start_web_proxy() {
     mkdir -p data/proxy
-    if [[ $listen ]]; then cat data/tls/server.crt data/tls/server.key >data/proxy/server.pem; fi
+    if [[ $listen ]]; then copy_certificate; fi
     : >"$(new_log web-proxy)"
     ports[web-proxy]=$(free_port $((9111 + port_offset)))
     start_listening web-proxy "web@$web_address" web-proxy

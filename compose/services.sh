@@ -17,18 +17,43 @@ web_address=${WEB_HOST:-127.0.0.1}
 first_web_port=${WEB_PORT:-$((8080 + port_offset))}
 web_settings=()
 
-# Whether the stores are in PostgreSQL, and the addresses of several servers.
-postgres='' store_servers=''
+# serve_web_over_tls: lets the dashboard listen on $listen with the certificate in data/tls, unless the environment has another
+# address or certificate, or a proxy of its own.
+serve_web_over_tls() {
+    [[ ! ${WEB_HOST-}${TLS_CERT_FILE-}${TRUSTED_PROXY-} ]] || return 0
+    web_address=$listen
+    first_web_port=${https_port:-${WEB_PORT:-$((8443 + port_offset))}}
+    web_settings=("WEB_HOST=$listen" TLS_CERT_FILE=data/tls/server.crt TLS_KEY_FILE=data/tls/server.key)
+}
+
+# Whether the stores are in PostgreSQL, and the addresses of several servers. Otherwise the folder of the SQLite stores.
+postgres='' store_servers='' store_folder=data
 # The services' processes.
 instances=("${services[@]}")
 
 # Several dashboards, if there are, behind HAProxy on ${ports[web]}.
 dashboards=()
 
-# launch_service NAME: starts it with ${ports[NAME]} as its health port, and a dashboard with its web port. NAME is that of a
-# service, or of a replica, which ends in -2 to -9.
+# service_settings NAME: sets $settings to its environment, with ${ports[NAME]} as its health port, and of a dashboard with its
+# web port. NAME is that of a service, or of a replica, which ends in -2 to -9.
+service_settings() {
+    local service=${1%-[2-9]}
+    connect_as "_$service"
+    settings=("${connection[@]}" "HTTP_PORT=${ports[$1]}" "LOG_NAME=$1")
+    if [[ $service == dashboard ]]; then
+        settings+=("WEB_PORT=${ports[$(web_listener "$1")]}" "LOGIN_KEY_FILE=$login_key" PAIRINGS_FOLDER=data/run/pairings
+            "${web_settings[@]}")
+    elif [[ $postgres ]]; then
+        settings+=("STORE_URL=postgres://$service@${store_servers:-127.0.0.1:${ports[postgres]}}/pacebus"
+            "STORE_PASSWORD_FILE=$(store_secret "$service")" SHARDS=auto)
+    else
+        settings+=("STORE_URL=sqlite:./$store_folder/$service.sqlite")
+    fi
+}
+
+# launch_service NAME: starts it.
 launch_service() {
-    local service=${1%-[2-9]} settings=()
+    local settings
     if [[ $(refused_port "$1") == "${ports[$1]}" ]]; then
         say "Port ${ports[$1]} is in use; $1 tries the next"
         ports[$1]=$(free_port $((ports[$1] + 1)))
@@ -39,17 +64,40 @@ launch_service() {
         # It requests the health of dashboards there.
         if [[ -v ports[web-proxy] ]]; then : >data/run/restart-web-proxy; fi
     fi
-    connect_as "_$service"
-    if [[ $service == dashboard ]]; then
-        settings=("WEB_PORT=${ports[$(web_listener "$1")]}" "LOGIN_KEY_FILE=$login_key" PAIRINGS_FOLDER=data/run/pairings
-            "${web_settings[@]}")
-    elif [[ $postgres ]]; then
-        settings=("STORE_URL=postgres://$service@${store_servers:-127.0.0.1:${ports[postgres]}}/pacebus"
-            "STORE_PASSWORD_FILE=$(store_secret "$service")" SHARDS=auto)
-    else
-        settings=("STORE_URL=sqlite:./data/$service.sqlite")
-    fi
-    start "$1" env "${connection[@]}" "HTTP_PORT=${ports[$1]}" "LOG_NAME=$1" "${settings[@]}" "$bin/$service" >>"data/log/$1.log" 2>&1
+    service_settings "$1"
+    start "$1" env "${settings[@]}" "$bin/${1%-[2-9]}" >>"data/log/$1.log" 2>&1
+}
+
+# record_urls: writes data/run/urls: the name and the URL of each listener, then of each process' health and metrics.
+record_urls() {
+    local name web
+    web=$(web_url)
+    {
+        say "mqtt mqtt://127.0.0.1:${ports[mqtt]}"
+        if [[ $listen ]]; then say "mqtts mqtts://$(public_name "$listen"):${ports[mqtts]}"; fi
+        say "web $web"
+        say "ws ${web/#http/ws}/mqtt"
+        if ((partitions > 1)); then say "partitions mqtt://$(partition_addresses)"; fi
+        if ((brokers * partitions > 1)); then
+            for name in $(broker_names); do say "$name mqtt://127.0.0.1:${ports[$name]}"; done
+        fi
+        for name in "${supervised[@]}"; do
+            case $name in
+                mosquitto*) ;;
+                postgres) say "$name postgres://127.0.0.1:${ports[$name]}" ;;
+                *) say "$name http://127.0.0.1:${ports[$name]}" ;;
+            esac
+        done
+    } >data/run/urls.new
+    mv data/run/urls.new data/run/urls
+    record_targets
+}
+
+# web_url: prints the dashboard's address in browsers.
+web_url() {
+    local scheme=http
+    if [[ ${TLS_CERT_FILE-} ]] || ((${#web_settings[@]})); then scheme=https; fi
+    say "${PUBLIC_URL:-$scheme://$(public_name "$web_address"):${ports[web]}}"
 }
 
 # record_targets: writes data/run/targets.json, the processes in data/run/urls that have metrics, for Prometheus' file_sd_configs.

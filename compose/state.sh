@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# What compose/up records of the running system, for the other commands. Sourced after common.sh.
+# What compose/up records of the running system, for the other commands. Sourced after common.sh. The Debian package has systemd units
+# instead: units.sh, sourced at the end, replaces some of these functions.
 
 # url_of NAME: prints a listener's URL from data/run/urls; nothing if compose/up opened no such listener.
 url_of() { sed -n "s|^$1 ||p" data/run/urls 2>/dev/null || true; }
@@ -10,6 +11,28 @@ need_running() {
     # shellcheck disable=SC2034
     if is_claimed; then read -r up owner <data/up.lock || true; fi
     [[ $owner == up ]] || fail "Pacebus does not run in $PWD; start it with compose/up"
+}
+
+# is_up: whether the system still runs that need_running found.
+is_up() { kill -0 "$up" 2>/dev/null; }
+
+# processes: prints a line for each supervised process: its name, its process id or 0 while it waits for its restart, and how often
+# it was restarted.
+processes() { cat data/run/processes 2>/dev/null || true; }
+
+# log_names: prints the processes that have a log.
+log_names() { find data/log -name '*.log' -printf '%f\n' 2>/dev/null | sed 's/[.]log$//' | sort; }
+
+# read_log NAME LINES [--follow]: prints the last lines of a log, and those that follow.
+read_log() { tail -n "$2" ${3:+-F} "data/log/$1.log" 2>/dev/null; }
+
+# request_restart NAME: asks for a restart of the process.
+request_restart() { : >"data/run/restart-$1"; }
+
+# request_scale SERVICE N: asks for this number of replicas.
+request_scale() {
+    say "$2" >data/run/new-scale
+    mv data/run/new-scale "data/run/scale-$1"
 }
 
 # claimants: prints the ids of the processes that keep ./data locked: compose/up and all it started.
@@ -32,14 +55,14 @@ is_claimed() { [[ -e data/up.lock ]] && ! flock --shared --nonblock data/up.lock
 # shellcheck disable=SC2034
 need_process() {
     local known
-    [[ -s data/run/processes ]] || fail "Pacebus is still starting; see compose/status"
+    known=$(processes | cut -d ' ' -f 1)
+    [[ $known ]] || fail "Pacebus is still starting; see compose/status"
     process=${1/#broker/mosquitto}
-    known=$(cut -d ' ' -f 1 data/run/processes)
     grep -qxF -e "$process" <<<"$known" || fail "unknown process '$1'; running: ${known//$'\n'/, }"
 }
 
 # id_of NAME: prints its process id, or 0 while it waits for its restart.
-id_of() { awk -v name="$1" '$1 == name { print $2 }' data/run/processes 2>/dev/null || true; }
+id_of() { processes | awk -v name="$1" '$1 == name { print $2 }'; }
 
 # The states of processes that work.
 # shellcheck disable=SC2034
@@ -91,3 +114,6 @@ server_count() {
     fi
     say "${count:-0}"
 }
+
+# shellcheck disable=SC2154
+if [[ $packaged ]]; then source compose/units.sh; fi

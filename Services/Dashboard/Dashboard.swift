@@ -8,7 +8,7 @@ struct Dashboard: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dashboard",
         abstract: "Serves the web pages of live workouts, and connects browsers to the broker.",
-        version: pacebusVersion)
+        version: BuildInfo.version)
 
     @OptionGroup var dashboard: DashboardOptions
     @OptionGroup var base: BaseOptions

@@ -10,7 +10,7 @@ struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
         abstract: "Replays recorded workouts and simulates runs, as a watch would.",
-        version: pacebusVersion,
+        version: BuildInfo.version,
         subcommands: [Replay.self, Simulate.self])
 }
 

@@ -8,7 +8,7 @@ struct Exporter: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "exporter",
         abstract: "Exports finished workouts to a folder, an upload server and HealthKit.",
-        version: pacebusVersion)
+        version: BuildInfo.version)
 
     @OptionGroup var export: ExportOptions
     @OptionGroup var base: BaseOptions

@@ -5,7 +5,8 @@ import Workouts
 @main
 struct Importer: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "importer", abstract: "Makes workouts of the files that people upload.", version: pacebusVersion)
+        commandName: "importer", abstract: "Makes workouts of the files that people upload.", version: BuildInfo.version
+    )
 
     @OptionGroup var base: BaseOptions
     @OptionGroup var store: StoreOptions

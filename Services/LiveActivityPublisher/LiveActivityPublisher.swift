@@ -8,7 +8,7 @@ struct LiveActivityPublisher: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "live-activity-publisher",
         abstract: "Publishes live sessions to iOS lock screens as Live Activities, through APNs.",
-        version: pacebusVersion)
+        version: BuildInfo.version)
 
     @OptionGroup var apns: APNsOptions
     @OptionGroup var base: BaseOptions

@@ -9,7 +9,7 @@ struct MetricsAggregator: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "metrics-aggregator",
         abstract: "Stores and acknowledges samples; publishes live metrics, summaries and series.",
-        version: pacebusVersion)
+        version: BuildInfo.version)
 
     @OptionGroup var streams: StreamOptions
     @OptionGroup var base: BaseOptions

@@ -16,7 +16,7 @@ struct Pacebus: AsyncParsableCommand {
             Exits with 1 and the reason if session-engine refuses a command or does not reply within 30 s, and with \
             130 after Ctrl-C.
             """,
-        version: pacebusVersion,
+        version: BuildInfo.version,
         groupedSubcommands: [
             CommandGroup(
                 name: "Session",

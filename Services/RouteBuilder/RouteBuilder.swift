@@ -9,7 +9,7 @@ struct RouteBuilder: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "route-builder",
         abstract: "Stores and acknowledges locations; publishes routes, summaries and tracks.",
-        version: pacebusVersion)
+        version: BuildInfo.version)
 
     @OptionGroup var streams: StreamOptions
     @OptionGroup var base: BaseOptions

@@ -8,7 +8,7 @@ struct SessionEngine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session-engine",
         abstract: "Owns the lifecycle, the timing and the finished record of every session.",
-        version: pacebusVersion)
+        version: BuildInfo.version)
 
     @OptionGroup var engine: EngineOptions
     @OptionGroup var base: BaseOptions

@@ -6,7 +6,7 @@ import Workouts
 struct VirtualRun: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "virtual-run", abstract: "Shows runners in different places each other.",
-        version: pacebusVersion)
+        version: BuildInfo.version)
 
     @OptionGroup var base: BaseOptions
     @OptionGroup var store: StoreOptions

@@ -7,7 +7,7 @@ import Workouts
 struct WeatherFetcher: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "weather-fetcher", abstract: "Fetches the weather at the places of live sessions.",
-        version: pacebusVersion)
+        version: BuildInfo.version)
 
     @OptionGroup var weather: WeatherOptions
     @OptionGroup var base: BaseOptions

@@ -62,7 +62,8 @@ final class Connection {
         try check(
             mosquitto_int_option(handle, MOSQ_OPT_SEND_MAXIMUM, Int32(configuration.publishWindow)), "publish window")
         if let username = configuration.username {
-            try check(mosquitto_username_pw_set(handle, username, configuration.password?.value), "user")
+            let password = configuration.currentPassword() ?? configuration.password
+            try check(mosquitto_username_pw_set(handle, username, password?.value), "user")
         }
         if let will = configuration.will {
             let result = will.payload.withUnsafeBytes {

@@ -30,6 +30,8 @@ package struct MQTTConfiguration: Sendable {
     package var clientID: String
     package var username: String?
     package var password: Secret?
+    /// Reads the password for each connection, because its file may change; `nil` means ``password``.
+    package var currentPassword: @Sendable () -> Secret? = { nil }
     /// The broker publishes it if the connection ends without a DISCONNECT.
     package var will: MQTTMessage?
     /// Whole seconds from 5 to 65,535.

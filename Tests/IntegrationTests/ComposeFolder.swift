@@ -72,7 +72,9 @@ final class ComposeFolder: Sendable {
             "trap 'exit 0' TERM",
             "start_broker $((20000 + RANDOM % 10000))", "start_proxy 127.0.0.1 $((ports[mosquitto] + 1))",
             "say \"${ports[mosquitto]} ${ports[mqtts]}\" >data/ports.new",
-            "mv data/ports.new data/ports", "while is_running mosquitto; do rotate_logs; sleep 0.1; done",
+            "mv data/ports.new data/ports", "while is_running mosquitto; do rotate_logs",
+            "if [[ -e data/renew ]]; then",
+            "certificate_due=0; renew_certificate; rm data/renew; fi; sleep 0.1; done",
         ]
         let process = try ChildProcess(bash(lines), log: folder.file("broker.log"))
         var ports: [UInt16] = []
@@ -86,6 +88,36 @@ final class ComposeFolder: Sendable {
             throw Failure(text: "the broker does not listen: \(log ?? "")")
         }
         return Broker(process: process, port: ports[0], tlsPort: ports[1])
+    }
+
+    /// Runs lines of bash with the functions of `compose`, in the folder, and returns what they print.
+    @discardableResult
+    func shell(_ lines: String) async throws -> String {
+        let log = folder.file("\(UUID().uuidString).log")
+        let script = try folder.write(
+            """
+            set -euo pipefail
+            cd \(folder.path)
+            for name in common processes accounts certificates broker services postgres; do source compose/$name.sh; done
+            cd \(folder.path)
+            need_data
+            mkdir -p data/log
+            \(lines)
+            """, to: "\(UUID().uuidString).sh")
+        try await ChildProcess.run(["bash", script], log: log)
+        return try String(contentsOfFile: log, encoding: .utf8)
+    }
+
+    /// Runs statements as a service while the folder's PostgreSQL server runs alone, and returns what they print.
+    @discardableResult
+    func database(_ service: String, _ sql: String) async throws -> String {
+        try folder.write(sql, to: "sql")
+        return try await shell(
+            """
+            trap 'stop 60 postgres' EXIT
+            start_postgres >/dev/null
+            as_role \(service) psql --dbname pacebus -XqAt --set ON_ERROR_STOP=1 --file \(folder.file("sql"))
+            """)
     }
 
     /// Starts a service with its account and a store in the folder.

@@ -111,25 +111,9 @@ struct PostgresBackupTests {
         return compose
     }
 
-    /// Runs statements as a service while the folder's server runs alone, and returns what they print.
     @discardableResult
     private func database(_ compose: ComposeFolder, _ service: String, _ sql: String) async throws -> String {
-        let log = compose.folder.file("\(UUID().uuidString).log")
-        let script = try compose.folder.write(
-            """
-            set -euo pipefail
-            cd \(compose.folder.path)
-            for name in common processes accounts broker services postgres; do source compose/$name.sh; done
-            cd \(compose.folder.path)
-            need_data
-            mkdir -p data/log
-            trap 'stop 60 postgres' EXIT
-            start_postgres >/dev/null
-            as_role \(service) psql --dbname pacebus -XqAt --set ON_ERROR_STOP=1 --file \(compose.folder.file("sql"))
-            """, to: "database.sh")
-        try compose.folder.write(sql, to: "sql")
-        try await ChildProcess.run(["bash", script], log: log)
-        return try String(contentsOfFile: log, encoding: .utf8)
+        try await compose.database(service, sql)
     }
 
     @Test func `a stopped system is copied too, and no earlier replica or login comes back`() async throws {

@@ -19,9 +19,9 @@ extension DashboardConfiguration {
             }
         }
         do {
-            var tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMFile(certificateFile).map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(file: keyFile, format: .pem)))
+            let files = try CertificateFiles(certificate: certificateFile, key: keyFile)
+            var tls = files.configuration
+            tls.sslContextCallback = { _, promise in promise.succeed(files.change(at: .now)) }
             tls.minimumTLSVersion = .tlsv12
             // As HAProxy's. Those of TLS 1.3 are not configurable, and all as good.
             tls.cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"

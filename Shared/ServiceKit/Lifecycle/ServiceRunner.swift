@@ -35,7 +35,8 @@ package enum ServiceRunner {
         let metrics = PrometheusMetrics()
         metrics.describe(MQTTMetricsHelp.texts)
         MetricsSystem.bootstrap(metrics)
-        Meter(label: "pacebus_build_info", dimensions: [("version", pacebusVersion)], factory: metrics).set(1)
+        let labels = [("version", pacebusVersion), ("commit", BuildInfo.commit ?? "unknown")]
+        Meter(label: "pacebus_build_info", dimensions: labels, factory: metrics).set(1)
         if store != nil { metrics.collect { configuration.store.metrics } }
         do {
             try await run(

@@ -3,7 +3,7 @@ import Foundation
 /// Process metrics from `/proc`, under the names of Prometheus' client libraries.
 enum ProcessMetrics {
     static let help = [
-        "pacebus_build_info": "Always 1; the label is this executable's version.",
+        "pacebus_build_info": "Always 1; the labels are this executable's version and commit.",
         "pacebus_disk_free_bytes": "Free space on the disk of the store, in bytes.",
         "pacebus_loop_busy_ratio": "Share of the last 10 s that the service's loop spent handling events.",
         "pacebus_shards_owned": "Shards of 256 that this process owns.",

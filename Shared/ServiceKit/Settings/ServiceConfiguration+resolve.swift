@@ -45,6 +45,7 @@ extension MQTTConfiguration {
         otherPartitions = url.otherPartitions
         username = url.user
         password = try values.password() ?? url.password
+        currentPassword = values.currentPassword()
         version = try values.value(.mqttVersion, base.mqttVersion) { Version(rawValue: $0) } ?? version
         let files = TLS(
             caFile: try values.file(.mqttCAFile, base.mqttCAFile),

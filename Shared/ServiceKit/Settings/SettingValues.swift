@@ -69,6 +69,12 @@ package struct SettingValues {
         }
     }
 
+    /// Reads the password's file again; `nil` if there is none or it cannot be read.
+    func currentPassword() -> @Sendable () -> Secret? {
+        let file = variable(Self.passwordVariable).map { PasswordFile(path: $0) }
+        return { try? file?.read() }
+    }
+
     /// The store's location with its credentials; `nil` if unset.
     func store(_ options: StoreOptions) throws(SettingError) -> StoreURL? {
         let caFile = try file(.storeCAFile, options.storeCAFile)

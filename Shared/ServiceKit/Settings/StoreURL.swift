@@ -51,8 +51,11 @@ extension StoreURL {
         switch self {
         case .sqlite(let path):
             var gauges: [String: Double] = [:]
-            let sizes = ["", "-wal", "-shm"].compactMap { suffix in
-                try? FileHandle(forReadingFrom: URL(filePath: path + suffix)).seekToEnd()
+            // Without opening the files: to close one would end SQLite's locks on it, and the next program that closes the store
+            // would then delete its log.
+            let sizes = ["", "-wal", "-shm"].compactMap { suffix -> UInt64? in
+                var status = stat()
+                return stat(path + suffix, &status) == 0 ? UInt64(status.st_size) : nil
             }
             if !sizes.isEmpty { gauges["pacebus_store_bytes"] = Double(sizes.reduce(0, +)) }
             let folder = URL(filePath: path).deletingLastPathComponent().path

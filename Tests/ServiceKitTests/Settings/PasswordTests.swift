@@ -27,6 +27,20 @@ import Testing
         }
     }
 
+    @Test func `each connection reads the file again`() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("first", to: "password")
+        try #require(chmod(path, 0o600) == 0)
+        let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
+        let mqtt = try resolve([], environment).mqtt
+        try folder.write("second", to: "password")
+        try #require(chmod(path, 0o600) == 0)
+        #expect(mqtt.currentPassword()?.value == "second")
+        try FileManager.default.removeItem(atPath: path)
+        #expect(mqtt.currentPassword() == nil)
+        #expect(try resolve([], ["MQTT_URL": "mqtt://ann:x@example.org"]).mqtt.currentPassword() == nil)
+    }
+
     @Test(arguments: [mode_t(0o644), 0o604, 0o640, 0o620])
     func `a password file that other accounts can read or write is refused`(mode: mode_t) throws {
         try withFile("s3cret", mode: mode) { path in
