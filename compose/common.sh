@@ -16,7 +16,7 @@ mapfile -t stored < <(sed -n 's|^ *STORE_URL: sqlite:/data/\(.*\)\.sqlite$|\1|p'
 # shellcheck disable=SC2034
 executables=("${services[@]}" device pacebus) bin=.build/bin packaged=''
 # shellcheck disable=SC2034
-if [[ -d bin ]]; then bin=bin packaged=yes; fi
+if [[ -d bin && ! -e Package.swift ]]; then bin=bin packaged=yes; fi
 
 # The files of data/broker that a backup holds; compose/up writes the others again.
 # shellcheck disable=SC2034
@@ -44,7 +44,7 @@ name_full_disk() {
     local folder free
     for folder in "${disks[@]}"; do
         free=$(df --output=avail --block-size=1K "$folder" 2>/dev/null | tail -n 1) || continue
-        ((free >= 1024)) ||
+        ((${free:-1024} >= 1024)) ||
             fail "the disk of $(realpath "$folder") is full ($((free)) KiB free); delete files, such as old ones in data/backups, and try again"
     done
 }

@@ -105,7 +105,7 @@ final class DashboardService: Service {
         var logger = context.logger
         if logger.logLevel == .info { logger.logLevel = .notice }
         let application = Application(
-            router: router.build(), server: try configuration.server(bus, connections),
+            router: router.build(), server: try configuration.server(bus, connections, context.logger),
             configuration: ApplicationConfiguration(address: .hostname(configuration.host, port: configuration.port)),
             onServerRunning: { [self, log = context.logger] channel in
                 let port = channel.localAddress?.port ?? configuration.port

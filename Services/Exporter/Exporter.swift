@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import ServiceKit
-import Workouts
 
 @main
 struct Exporter: AsyncParsableCommand {

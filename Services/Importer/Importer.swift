@@ -1,6 +1,5 @@
 import ArgumentParser
 import ServiceKit
-import Workouts
 
 @main
 struct Importer: AsyncParsableCommand {

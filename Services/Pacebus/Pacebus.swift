@@ -1,7 +1,6 @@
 import ArgumentParser
 import Client
 import ServiceKit
-import Workouts
 
 @main
 struct Pacebus: AsyncParsableCommand {

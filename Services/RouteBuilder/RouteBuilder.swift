@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import ServiceKit
 import Streams
-import Workouts
 
 @main
 struct RouteBuilder: AsyncParsableCommand {

@@ -3,9 +3,6 @@ import Workouts
 /// The bytes are not a valid chunk.
 struct CorruptChunk: Error {}
 
-/// The microseconds of valid times: the difference of any two fits `Int64`.
-private let validTimes: ClosedRange<Int64> = -4_000_000_000_000_000_000...4_000_000_000_000_000_000
-
 /// Consecutive items of a stream in their stored form.
 ///
 /// An item is a variable-length integer of flags (1 for the time, 2 << raw value for each field), the time since the
@@ -138,7 +135,7 @@ extension ItemChunk {
             var item = Item(time: nil)
             if flags & 1 != 0 {
                 previous &+= reader.signed(try reader.number())
-                guard validTimes.contains(previous) else { throw CorruptChunk() }
+                guard Timestamp.accepted.contains(previous) else { throw CorruptChunk() }
                 item.time = Timestamp(microseconds: previous)
             }
             guard (flags >> 1) >> known == 0 else { throw CorruptChunk() }

@@ -55,7 +55,7 @@ extension StreamLoop {
             guard state.key == key else { throw .malformed("user or session is not the topic's") }
             machine.receiveState(state, now: now)
             if state.isPast == true { retention.receivePast(key, now) }
-            missing.found(key)
+            missingRecords.found(key)
             for waiting in pendingBuffer.take(key, now: now) {
                 guard case .session(_, let kind)? = topics.topic(waiting.topic) else { continue }
                 receiveRun([waiting], key, kind, now)
@@ -137,7 +137,7 @@ extension StreamLoop {
     }
 
     /// Handles a request of a viewer. The chunks of a session are published for all readers.
-    mutating func receiveViewerRequest(
+    private mutating func receiveViewerRequest(
         _ message: MQTTMessage, of user: User, from viewer: User, _ now: Moment
     ) async throws {
         guard viewerRates.take(viewer, now) else {

@@ -32,7 +32,7 @@ extension StreamLoop {
             if session == nil {
                 // Another reader requested the track of an old session.
                 if case .track = kind { continue }
-                guard writer.owns(key.session.shard), !missing.isUnknown(key) else { continue }
+                guard writer.owns(key.session.shard), !missingRecords.isUnknown(key) else { continue }
                 wanted.insert(key)
                 if !Self.isRetained(kind) { referred.insert(key) }
             }
@@ -63,25 +63,25 @@ extension StreamLoop {
                 if announced.contains(record.state.key) { announce(record.state.key, now) }
             } catch {
                 // The session engine publishes the state again; the items are stored apart.
-                if let key = SessionKey(record.key) { missing.noteCorrupt(key) }
+                if let key = SessionKey(record.key) { missingRecords.noteCorrupt(key) }
                 context.logger.error("corrupt record ignored", metadata: ["record": "\(record.key)"])
             }
         }
         let absent = wanted.filter { machine.sessions[$0] == nil }
-        missing.noteUnknown(absent)
+        missingRecords.noteUnknown(absent)
     }
 
     /// Replaces corrupt records when the sessions' state arrives. The new records keep all stored items.
     mutating func replaceCorruptRecords(_ runs: [TopicRun], _ now: Moment) async throws {
-        guard missing.hasCorrupt else { return }
+        guard missingRecords.hasCorrupt else { return }
         for run in runs {
             // An invalid state is rejected like any other.
-            guard case .session(let key, .state)? = run.topic, missing.isCorrupt(key),
+            guard case .session(let key, .state)? = run.topic, missingRecords.isCorrupt(key),
                 let state = run.messages.lazy.compactMap({ try? SessionState($0.payload) }).first(where: {
                     $0.key == key
                 })
             else { continue }
-            missing.found(key)
+            missingRecords.found(key)
             var record = StreamRecord<Work.Totals>(state: state)
             record.needsSummary = true
             let session = machine.load(record, now: now)

@@ -19,7 +19,7 @@ package struct StreamLoop<Work: StreamWork> {
     /// The rates of viewers' requests.
     var viewerRates = RateTable<User, Moment>(burst: StreamTimes.viewerBurst, perSecond: StreamTimes.viewerRate)
     var topics = KnownTopics()
-    var missing = MissingRecords()
+    var missingRecords = MissingRecords()
     var retention = Retention()
     var revisions = LiveRevisions()
     private(set) var pace = LivePace()
@@ -135,7 +135,7 @@ package struct StreamLoop<Work: StreamWork> {
         machine.quota.drop(shards)
         retention.drop(shards)
         pendingBuffer.drop { shards.contains($0.session.shard) }
-        missing.drop(shards)
+        missingRecords.drop(shards)
     }
 
     // MARK: Commits

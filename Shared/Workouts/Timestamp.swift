@@ -6,11 +6,14 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     /// Microseconds since 1970-01-01T00:00:00Z.
     package var microseconds: Int64
 
+    /// The microseconds of times from outside: the difference of any two fits `Int64`.
+    package static var accepted: ClosedRange<Int64> { -4_000_000_000_000_000_000...4_000_000_000_000_000_000 }
+
     package init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
-    /// The microsecond nearest to `seconds`. Values are clamped to ±4·10¹², so the difference of any two fits `Int64`.
+    /// The microsecond nearest to `seconds`, clamped to ``accepted``.
     package init(seconds: Double) {
         let limit = 4e12
         let clamped = seconds.isNaN ? 0 : min(max(seconds, -limit), limit)

@@ -62,7 +62,7 @@ struct ComposeUpTests {
         #expect(system.programs == [])
     }
 
-    /// The functions of compose/up with a clock of the test.
+    /// A function of compose alone, with the names of another machine.
     @Test(arguments: [
         ("127.0.0.1", "", "http://127.0.0.1:8443"), ("::1", "", "http://[::1]:8443"),
         ("192.0.2.1", "server.crt", "https://192.0.2.1:8443"), ("0.0.0.0", "server.crt", "https://192.0.2.2:8443"),
@@ -76,7 +76,7 @@ struct ComposeUpTests {
             cd \(folder.path)
             source compose/common.sh
             source compose/certificates.sh
-            eval "$(sed -n '/^web_url() {/,/^}/p' compose/up)"
+            eval "$(sed -n '/^web_url() {/,/^}/p' compose/services.sh)"
             hostname() { echo 192.0.2.2; }
             declare -A ports=([web]=8443)
             web_settings=() web_address=\(host) TLS_CERT_FILE=\(certificate) PUBLIC_URL=

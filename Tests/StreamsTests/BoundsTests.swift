@@ -45,7 +45,7 @@ struct BoundsTests {
         #expect(aggregator.loop.pendingBuffer.bytes <= StreamTimes.pendingBytes)
         #expect(aggregator.loop.pendingBuffer.overflowed > 0)
         #expect(aggregator.loop.machine.sessions.count == 1)
-        #expect(aggregator.loop.missing.unknown.count == 10_000)
+        #expect(aggregator.loop.missingRecords.unknown.count == 10_000)
         let sent = try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
         #expect(try sent.acks(script.key, "watch-1") == [.next(10)])
         clock.advance(by: .seconds(61))
@@ -86,7 +86,7 @@ struct BoundsTests {
         try await aggregator.deliver([batch])
         #expect(aggregator.loop.machine.sessions[script.key] == nil)
         try await aggregator.deliver([script.stateMessage])
-        #expect(aggregator.loop.missing.unknown.isEmpty)
+        #expect(aggregator.loop.missingRecords.unknown.isEmpty)
     }
 
     @Test func `invalid payloads are counted and published at a limited rate, and change nothing else`() async throws {

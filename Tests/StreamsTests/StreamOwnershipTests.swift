@@ -111,7 +111,7 @@ struct StreamOwnershipTests {
             script.key.session.shard, StreamStore.sessions, "\(script.key)", Array("nonsense".utf8))
         _ = try await replica.store.commit([try #require(write)])
         try await replica.owner.deliver([script.batch("watch-1", 0, items(0..<10))])
-        #expect(replica.owner.loop.missing.corrupt == [script.key] && replica.owner.loop.pendingBuffer.bytes > 0)
+        #expect(replica.owner.loop.missingRecords.corrupt == [script.key] && replica.owner.loop.pendingBuffer.bytes > 0)
         try await replica.owner.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
         try await replica.owner.tick()
         try await replica.owner.deliver([script.change(.completed, segments)])
@@ -123,7 +123,8 @@ struct StreamOwnershipTests {
         #expect(
             loop.writer.epochs.isEmpty && loop.revisions.isEmpty)
         #expect(loop.retention.keys(in: shards).isEmpty && loop.pendingBuffer.bytes == 0)
-        #expect(loop.missing.corrupt.isEmpty && loop.missing.unknown.isEmpty && loop.machine.sessions.isEmpty)
+        #expect(
+            loop.missingRecords.corrupt.isEmpty && loop.missingRecords.unknown.isEmpty && loop.machine.sessions.isEmpty)
         var schedule = loop.machine.schedule
         #expect(StreamTask.allCases.allSatisfy { schedule.sessions(with: $0).isEmpty })
     }

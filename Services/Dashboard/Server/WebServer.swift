@@ -1,6 +1,7 @@
 import Hummingbird
 import HummingbirdCore
 import HummingbirdHTTP2
+import Logging
 import NIOCore
 import NIOSSL
 import ServiceKit
@@ -9,7 +10,7 @@ extension DashboardConfiguration {
     /// HTTP/2 and HTTP/1.1 over TLS with a certificate, else HTTP/1.1. WebSockets come over HTTP/1.1.
     ///
     /// - Throws: `SettingError` if certificate and key are not a pair.
-    func server(_ bus: BusServer, _ connections: Connections) throws -> HTTPServerBuilder {
+    func server(_ bus: BusServer, _ connections: Connections, _ logger: Logger) throws -> HTTPServerBuilder {
         let http1 = HTTP1Channel.Configuration(
             additionalChannelHandlers: [RequestLimits(), BusUpgrade(bus)])
         guard let certificateFile, let keyFile else {
@@ -19,7 +20,7 @@ extension DashboardConfiguration {
             }
         }
         do {
-            let files = try CertificateFiles(certificate: certificateFile, key: keyFile)
+            let files = try CertificateFiles(certificate: certificateFile, key: keyFile, logger: logger)
             var tls = files.configuration
             tls.sslContextCallback = { _, promise in promise.succeed(files.change(at: .now)) }
             tls.minimumTLSVersion = .tlsv12

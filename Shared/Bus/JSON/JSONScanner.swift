@@ -1,4 +1,5 @@
 import Foundation
+import Workouts
 
 /// Scans JSON text without building values, for high-rate messages.
 ///
@@ -286,9 +287,6 @@ extension JSONScanner.Number {
         return isNegative ? -magnitude : magnitude
     }
 
-    /// The microseconds of the widest time: the difference of any two fits `Int64`.
-    private static let timeLimit: UInt64 = 4_000_000_000_000_000_000
-
     /// The number times one million as an integer, rounded half away from zero; `nil` if out of a time's range.
     var millionths: Int64? {
         guard mantissa > 0 else { return 0 }
@@ -304,7 +302,7 @@ extension JSONScanner.Number {
             value = shift == -1 ? (value + 5) / 10 : value / 10
             shift += 1
         }
-        guard value <= Self.timeLimit else { return nil }
+        guard value <= Timestamp.accepted.upperBound else { return nil }
         return isNegative ? -Int64(value) : Int64(value)
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+package import Logging
 package import NIOSSL
 import Synchronization
 
@@ -27,7 +28,8 @@ package final class CertificateFiles: Sendable {
     }
 
     private struct State {
-        var content: Content
+        /// `nil` if the files cannot be read.
+        var content: Content?
         var change = NIOSSLContextConfigurationOverride.noChanges
         var nextLook = ContinuousClock.now
     }
@@ -36,31 +38,33 @@ package final class CertificateFiles: Sendable {
     package let configuration: TLSConfiguration
     private let certificateFile: String
     private let keyFile: String
+    private let logger: Logger
     private let state: Mutex<State>
 
     /// - Throws: if they are not a certificate and its key.
-    package init(certificate certificateFile: String, key keyFile: String) throws {
-        (self.certificateFile, self.keyFile) = (certificateFile, keyFile)
+    package init(certificate certificateFile: String, key keyFile: String, logger: Logger) throws {
+        (self.certificateFile, self.keyFile, self.logger) = (certificateFile, keyFile, logger)
         let content = try Content(certificateFile, keyFile)
         configuration = try content.configuration()
         state = Mutex(State(content: content))
     }
 
-    /// What a handshake uses instead of ``configuration``. Reads the files at most once a second, and ignores them while they are
-    /// not a certificate and its key.
+    /// What a handshake uses instead of ``configuration``. Reads the files at most once a second. While they are not a certificate
+    /// and its key, it keeps the former ones and logs that once.
     package func change(at now: ContinuousClock.Instant) -> NIOSSLContextConfigurationOverride {
         state.withLock { state in
             guard now >= state.nextLook else { return state.change }
             state.nextLook = now + .seconds(1)
-            guard let content = try? Content(certificateFile, keyFile), content != state.content else {
+            let content = try? Content(certificateFile, keyFile)
+            guard content != state.content else { return state.change }
+            state.content = content
+            guard let configuration = try? content?.configuration() else {
+                logger.warning(
+                    "not a certificate and its key, using the former ones", metadata: ["file": "\(certificateFile)"])
                 return state.change
             }
-            // Invalid files are examined once.
-            state.content = content
-            if let configuration = try? content.configuration() {
-                state.change.certificateChain = configuration.certificateChain
-                state.change.privateKey = configuration.privateKey
-            }
+            state.change.certificateChain = configuration.certificateChain
+            state.change.privateKey = configuration.privateKey
             return state.change
         }
     }

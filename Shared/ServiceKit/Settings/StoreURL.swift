@@ -53,9 +53,8 @@ extension StoreURL {
             var gauges: [String: Double] = [:]
             // Without opening the files: to close one would end SQLite's locks on it, and the next program that closes the store
             // would then delete its log.
-            let sizes = ["", "-wal", "-shm"].compactMap { suffix -> UInt64? in
-                var status = stat()
-                return stat(path + suffix, &status) == 0 ? UInt64(status.st_size) : nil
+            let sizes = ["", "-wal", "-shm"].compactMap { suffix in
+                try? FileManager.default.attributesOfItem(atPath: path + suffix)[.size] as? Int
             }
             if !sizes.isEmpty { gauges["pacebus_store_bytes"] = Double(sizes.reduce(0, +)) }
             let folder = URL(filePath: path).deletingLastPathComponent().path

@@ -87,7 +87,7 @@ struct DashboardConfigurationTests {
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "dashboard"), logger: .silent, bus: InMemoryBroker().client())
         let bus = try DashboardService(context, configuration).bus
-        #expect(throws: SettingError.self) { try configuration.server(bus, Connections(proxy: nil)) }
+        #expect(throws: SettingError.self) { try configuration.server(bus, Connections(proxy: nil), .silent) }
     }
 
     @Test

@@ -20,7 +20,7 @@ import Testing
         SystemdNotifier(environment: environment, liveness: liveness, readiness: readiness, clock: clock)
     }
 
-    @Test func `a process that systemd did not start notifies nobody`() {
+    @Test func `without a socket in the environment there is no notifier`() {
         #expect(notifier([:]) == nil)
         #expect(notifier(["NOTIFY_SOCKET": ""]) == nil)
     }
