@@ -1,4 +1,4 @@
-"""Devices of workouts that can be repeated: for upgrade.py, which has the broker's port as its second argument.
+"""Devices of workouts that can be repeated: for upgrade.py and day.py, which have the broker's port as their second argument.
 
 Each session has the same items at the same times whenever it runs, so its results can be compared with those of a quiet run.
 """
@@ -25,8 +25,9 @@ def identifier(random):
     return f"{random.getrandbits(32):08x}-0000-4000-8000-{random.getrandbits(48):012x}"
 
 
-def item(kind, number, index):
-    at, wave = BEGIN + 1 + index, math.sin((index + 20 * number) / 60)
+def item(kind, session, index):
+    number, at = session.number, session.begin + 1 + index
+    wave = math.sin((index + 20 * number) / 60)
     if kind == "samples":
         return {"c": at, "h": 140 + round(20 * wave), "d": round(2.8 + wave / 2, 2)}
     latitude, longitude = round(50 + index * 2.5e-5, 6), round(8.6 + wave / 1000, 6)
@@ -44,7 +45,7 @@ class Stream:
     def send(self, first):
         last = min(self.count, first + BATCH)
         if first < last:
-            items = [item(self.kind, self.session.number, index) for index in range(first, last)]
+            items = [item(self.kind, self.session, index) for index in range(first, last)]
             self.session.fleet.publish(self.topic, {"s": first, "x": items, "a": 1})
             self.sent = max(self.sent, last)
 
@@ -85,7 +86,7 @@ class Session:
 
     def __init__(self, fleet, number):
         self.fleet, self.number, self.user, self.id = fleet, number, f"upgrade-{number:02}", identifier(fleet.random)
-        self.base = f"pacebus/v1/{self.id[-2:]}/{self.user}/{self.id}"
+        self.base, self.begin = f"pacebus/v1/{self.id[-2:]}/{self.user}/{self.id}", BEGIN
         self.streams = {kind: Stream(kind, self) for kind in ("samples", "locations")}
         self.laps, self.commands, self.sent_at, self.asked_at, self.delays = 0, [], 0, None, []
         self.refusals, self.results = [], {}
@@ -101,11 +102,11 @@ class Session:
         items = self.streams["samples"].count
         while (self.laps + 1) * LAP <= items:
             self.laps += 1
-            self.ask("lap", BEGIN + self.laps * LAP + 0.5)
+            self.ask("lap", self.begin + self.laps * LAP + 0.5)
 
     def end(self):
         count = {f"{kind}/watch-1": stream.count for kind, stream in self.streams.items()}
-        self.ask("end", BEGIN + self.streams["samples"].count + 1, streams=count)
+        self.ask("end", self.begin + self.streams["samples"].count + 1, streams=count)
 
     def step(self, now):
         for stream in self.streams.values():
@@ -164,7 +165,7 @@ class Fleet:
     def begin(self):
         self.sessions = {session.id: session for session in (Session(self, number) for number in range(SESSIONS))}
         for session in self.sessions.values():
-            session.ask("start", BEGIN, activity="running", countdown=0)
+            session.ask("start", session.begin, activity="running", countdown=0)
         self.until(lambda: not any(session.commands for session in self.sessions.values()), "all sessions are started")
 
     def step(self):
