@@ -43,10 +43,12 @@ private enum ComposeFile {
         }
         /// `name:path`, or a folder of the host.
         struct Volume: Decodable {
+            var name: String?
             var source: String?
             private enum Key: CodingKey { case source }
 
             init(from decoder: any Decoder) throws {
+                name = try? decoder.singleValueContainer().decode(String.self)
                 source = try? decoder.container(keyedBy: Key.self).decode(String.self, forKey: .source)
             }
         }
@@ -96,7 +98,10 @@ struct ComposeFileTests {
             #expect(service.capDrop == ["ALL"], "\(name)")
             #expect(service.securityOpt == ["no-new-privileges:true"], "\(name)")
             #expect(service.privileged == nil && service.capAdd == nil, "\(name)")
-            #expect((service.ports ?? []).allSatisfy { $0.hasPrefix("127.0.0.1:") }, "\(name)")
+            // TLS alone is open to other machines without a setting.
+            var addresses = ["127.0.0.1:", "${WEB_HOST:-127.0.0.1}:"]
+            if name == "haproxy" { addresses.append("${TLS_ADDRESS:-0.0.0.0}:") }
+            #expect((service.ports ?? []).allSatisfy { port in addresses.contains { port.hasPrefix($0) } }, "\(name)")
         }
     }
 
@@ -106,16 +111,27 @@ struct ComposeFileTests {
             #expect(service.pidsLimit == (name == "postgres" ? 512 : 128), "\(name)")
             #expect(service.logging.driver == "json-file", "\(name)")
             #expect(service.logging.options == ["max-size": "10m", "max-file": "2"], "\(name)")
-            let hasConnections = ["broker", "dashboard"].contains(name)
+            let hasConnections = ["broker", "dashboard", "haproxy"].contains(name)
             #expect(service.ulimits == ["nofile": hasConnections ? 65_536 : 4_096], "\(name)")
         }
     }
 
-    @Test func `only the broker and the management of accounts have folders of the host, which they need`() async throws
-    {
-        let needed = ["broker": ["../data/broker"], "user": ["../data/broker", "../data/secrets"]]
+    @Test func `containers have only the folders of the host that they need`() async throws {
+        let needed = [
+            "broker": ["../data/broker"], "user": ["../data/broker", "../data/secrets"],
+            "exporter": ["${UPLOAD_CREDENTIALS:-/dev/null}"],
+            "backup": ["../data/broker", "../data/secrets", "${BACKUP_FOLDER:-../data/backups}"],
+        ]
         for (name, service) in try await ComposeFile.read().services {
             #expect((service.volumes ?? []).compactMap(\.source) == needed[name] ?? [], "\(name)")
+        }
+    }
+
+    @Test func `a backup has the store of each service`() async throws {
+        let services = try await ComposeFile.read().services
+        let volumes = Set((services["backup"]?.volumes ?? []).compactMap(\.name))
+        for (name, service) in services where service.environment?["STORE_URL"] != nil {
+            #expect(volumes.contains("\(name):/volumes/\(name)"), "\(name)")
         }
     }
 
@@ -156,10 +172,14 @@ struct ComposeFileTests {
         #expect(Set(document.services["postgres"]?.secrets ?? []) == Set(stored))
         #expect(document.secrets["_login-key"]?.file == "../data/secrets/_login-key")
         #expect(document.services["dashboard"]?.environment?["LOGIN_KEY_FILE"] == "/run/secrets/_login-key")
+        let others = [
+            "dashboard": ["_login-key", "server.pem", "server.pem.key"], "live-activity-publisher": ["apns-key"],
+            "weather-fetcher": ["weatherkit-key"],
+        ]
         for (name, service) in document.services where service.profiles == nil {
             #expect(service.healthcheck?.test.first == "CMD", "\(name)")
             guard name != "broker" else { continue }
-            #expect(service.secrets == ["_\(name)"] + (name == "dashboard" ? ["_login-key"] : []))
+            #expect(service.secrets == ["_\(name)"] + (others[name] ?? []))
             #expect(document.secrets["_\(name)"]?.file == "../data/secrets/_\(name)")
             #expect(service.environment?["MQTT_PASSWORD_FILE"] == "/run/secrets/_\(name)")
             #expect(service.environment?["MQTT_URL"] == "mqtt://_\(name)@broker:1883")

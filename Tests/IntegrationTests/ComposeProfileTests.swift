@@ -15,7 +15,7 @@ private enum DockerCompose {
     static let isInstalled = FileManager.default.isExecutableFile(atPath: path)
 }
 
-/// The profile `scale` of `compose.yaml`, as Docker Compose reads it. Its containers run without Docker.
+/// The profiles of `compose.yaml`, as Docker Compose reads them. Their containers run without Docker.
 @Suite(
     .serialized, .enabled(if: DockerCompose.isInstalled, "PYTHON has no docker-compose beside it"),
     .timeLimit(.minutes(60)))
@@ -185,5 +185,47 @@ struct ComposeProfileTests {
         #expect(await (try run("route-builder", file, in: folder, settings: settings)).finish() == 1)
         #expect(log("route-builder", folder).contains("postgres://route-builder@/pacebus?host=/run/postgresql"))
         #expect(!FileManager.default.fileExists(atPath: store))
+    }
+
+    @Test(
+        .enabled(if: geteuid() == 0, "only root can give a process folders of its own"),
+        .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/sqlite3"), "sqlite3 is not installed"))
+    func `a backup of the volumes replaces a damaged store, after the containers have stopped`() async throws {
+        let compose = try ComposeFolder()
+        let folder = compose.folder
+        try await compose.needAccounts()
+        let backups = folder.file("data/backups")
+        try FileManager.default.createDirectory(atPath: backups, withIntermediateDirectories: true)
+        try await ChildProcess.run(
+            ["chown", "-R", "\(Self.user):\(Self.user)", folder.file("data")], log: folder.file("chown.log"))
+        let (file, _) = try await model(folder, profile: "backup")
+        func backup(_ arguments: String...) async throws -> Int32 {
+            await (try run("backup", file, in: folder, settings: arguments)).finish()
+        }
+        let port = try LoopbackSocket.freePort()
+        let settings = ["HTTP_PORT=\(port)", "MQTT_URL=mqtt://_route-builder@127.0.0.1:1"]
+        let service = try run("route-builder", file, in: folder, settings: settings)
+        let isRunning = await eventually { await get(port, "/livez") != nil }
+        #expect(isRunning, "\(log("route-builder", folder))")
+        #expect(try await backup() == 0, "\(log("backup", folder))")
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: backups).first)
+        #expect(try await backup("--restore", "--force", name) == 1)
+        #expect(log("backup", folder).contains("route-builder is running"))
+        service.end(SIGTERM)
+        _ = await service.finish()
+
+        let store = folder.file("volumes/route-builder/route-builder.sqlite")
+        try Data("damaged".utf8).write(to: URL(filePath: store))
+        #expect(try await backup("--restore", name) == 1)
+        #expect(log("backup", folder).contains("--force moves it aside"))
+        #expect(try await backup("--restore", "--force", name) == 0, "\(log("backup", folder))")
+        #expect(try Data(contentsOf: URL(filePath: store)).starts(with: Data("SQLite format 3".utf8)))
+        // The service takes the store, and the accounts are there.
+        let again = try run("route-builder", file, in: folder, settings: settings)
+        let isRunningAgain = await eventually { await get(port, "/livez") != nil }
+        #expect(isRunningAgain, "\(log("route-builder", folder))")
+        again.end(SIGTERM)
+        let accounts = try String(contentsOfFile: folder.file("data/broker/passwords"), encoding: .utf8)
+        #expect(accounts.contains("_route-builder:"))
     }
 }

@@ -1,8 +1,9 @@
-"""Runs a container of compose.yaml without Docker: container.py MODEL SERVICE FOLDER USER PROGRAMS [NAME=VALUE…]
+"""Runs a container of compose.yaml without Docker: container.py MODEL SERVICE FOLDER USER PROGRAMS [NAME=VALUE…] [ARGUMENT…]
 
 MODEL is the output of `docker compose config --format json`. The command sees the volumes, secrets and environment of its
 service, a root that nobody can write, /pacebus/compose and the executables in PROGRAMS. Volumes are in FOLDER/volumes.
-The network is that of the machine, and NAME=VALUE replaces a setting. Needs root and a mount namespace of its own.
+The network is that of the machine, NAME=VALUE replaces a setting, and ARGUMENT is added to the command. Needs root and a
+mount namespace of its own.
 """
 
 import json
@@ -46,9 +47,11 @@ os.symlink("/data" if NAME == "postgres" else "/tmp/data", root + "/pacebus/data
 os.mkdir(root + "/tmp")
 mount("-t", "tmpfs", "-o", "mode=1777,size=64m", "tmpfs", root + "/tmp")
 for volume in service.get("volumes", []):
+    # A folder of the host, or a volume.
     source = os.path.join(FOLDER, "volumes", volume["source"])
-    os.makedirs(source, exist_ok=True)
-    os.chmod(source, 0o1777)
+    if volume["type"] == "volume":
+        os.makedirs(source, exist_ok=True)
+        os.chmod(source, 0o1777)
     bind(source, volume["target"], *(["ro"] if volume.get("read_only") else []))
 for secret in service.get("secrets", []):
     path = root + secret["target"]
@@ -58,13 +61,15 @@ for secret in service.get("secrets", []):
     os.chmod(path, 0o600)
 if service.get("read_only"):
     mount("-o", "remount,ro", root)
-environment = {**(service.get("environment") or {}), **dict(text.split("=", 1) for text in sys.argv[6:])}
+settings = [text for text in sys.argv[6:] if "=" in text]
+arguments = [text for text in sys.argv[6:] if "=" not in text]
+environment = {**(service.get("environment") or {}), **dict(text.split("=", 1) for text in settings)}
 os.chroot(root)
 os.chdir("/pacebus")
 os.umask(0o022)
 drop = ["setpriv", "--reuid", USER, "--regid", USER, "--clear-groups", "--no-new-privs", "--bounding-set", "-all"]
 os.execvpe(
     drop[0],
-    [*drop, "compose/container", *service["command"]],
+    [*drop, *(service.get("entrypoint") or ["compose/container"]), *(service.get("command") or []), *arguments],
     {"PATH": "/programs:/usr/local/bin:/usr/bin:/bin:/usr/sbin", **environment},
 )

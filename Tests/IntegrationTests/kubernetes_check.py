@@ -1,11 +1,13 @@
 """Checks Kubernetes manifests without a cluster: kubernetes_check.py FOLDER COMPOSE HELP
 
-FOLDER has the manifests and a README.md that creates the secrets, COMPOSE is the folder `compose`, and HELP has a file
-for each executable with what its `--help` prints. Prints one line for each problem and ends with 1 if there is any.
+FOLDER has the overlay `production`, which `kubectl kustomize` builds, and a README.md that creates the secrets. COMPOSE is the
+folder `compose`, and HELP has a file for each executable with what its `--help` prints. Prints one line for each problem and
+ends with 1 if there is any.
 """
 
 import pathlib
 import re
+import subprocess
 import sys
 
 import kubernetes_validate
@@ -38,23 +40,24 @@ class Loader(yaml.SafeLoader):
 
 
 def read():
-    """All objects by kind and name."""
-    objects = {}
-    for path in sorted(folder.glob("*.yaml")):
+    """All objects of the overlay by kind and name."""
+    for path in folder.rglob("*.yaml"):
         try:
-            documents = list(yaml.load_all(path.read_text(), Loader))
+            list(yaml.load_all(path.read_text(), Loader))
         except yaml.YAMLError as error:
             sys.exit(f"{path.name}: {error}")
-        for document in documents:
-            for item in document["items"] if document.get("kind") == "List" else [document]:
-                key = (item["kind"], item["metadata"]["name"])
-                if key in objects:
-                    problems.append(f"{path.name}: {key} occurs twice")
-                objects[key] = item
-                try:
-                    kubernetes_validate.validate(item, VERSION, strict=True)
-                except Exception as error:  # each kind of error names the field
-                    problems.append(f"{path.name}: {key}: {error}".splitlines()[0])
+    overlay = subprocess.run(["kubectl", "kustomize", folder / "overlays/production"], capture_output=True, text=True)
+    if overlay.returncode:
+        sys.exit(f"kubectl kustomize: {overlay.stderr}")
+    objects = {}
+    # kubectl replaces a List by its items.
+    for item in yaml.safe_load_all(overlay.stdout):
+        key = (item["kind"], item["metadata"]["name"])
+        objects[key] = item
+        try:
+            kubernetes_validate.validate(item, VERSION, strict=True)
+        except Exception as error:  # each kind of error names the field
+            problems.append(f"{key}: {error}".splitlines()[0])
     return objects
 
 
@@ -150,6 +153,9 @@ def check_settings(item, container, labels):
         arguments.append(argument)
     if item["metadata"]["name"] == "broker":
         return
+    if arguments[0] == "haproxy":
+        check_proxy(item, compose.parent / arguments[-1], defined)
+        return
     if not (helps / arguments[0]).is_file():
         problem(item, f"no executable {arguments[0]}")
         return
@@ -160,6 +166,17 @@ def check_settings(item, container, labels):
     for flag in (argument for argument in arguments[1:] if argument.startswith("-")):
         if not re.search(rf"{flag}\b", text):
             problem(item, f"{arguments[0]} has no flag {flag}")
+
+
+def check_proxy(item, path, defined):
+    """Its variables are those of HAProxy's file, and its brokers are Services."""
+    text = path.read_text() if path.is_file() else ""
+    for name in set(defined) ^ set(re.findall(r"\$\{(\w+)", text)):
+        # An account for root, and a broker elsewhere than on loopback.
+        if name not in {"PROXY_ACCOUNT", "BROKER_HOST"}:
+            problem(item, f"{path.name} and the manifest do not both have {name}")
+    for name in defined.keys() & {"FIRST_HOST", "SECOND_HOST"}:
+        need(item, "Service", defined[name])
 
 
 def check_workload(item):
@@ -189,6 +206,11 @@ def check_workload(item):
             secret = volume["secret"]
             if secret.get("defaultMode") != 0o440:
                 problem(item, f"secret {secret['secretName']} has not mode 0440")
+        for source in volume.get("projected", {}).get("sources", []):
+            if volume["projected"].get("defaultMode") != 0o440:
+                problem(item, f"volume {volume['name']} has not mode 0440")
+            name = source["secret"]["name"]
+            need_secret(item, name, {"access.conf"} if name == "broker-accounts" else set())
         if "configMap" in volume:
             check_configuration(item, volume["configMap"]["name"])
         if "persistentVolumeClaim" in volume:
@@ -212,11 +234,13 @@ def check_secret(item, secret, path, container):
     for source in container.get("envFrom", []):
         settings += objects.get(("ConfigMap", source["configMapRef"]["name"]), {}).get("data", {}).values()
     keys = {key for text in settings for key in re.findall(rf"{path}/([\w.-]+)", str(text))}
-    if item["metadata"]["name"] == "broker":
-        text = (compose / "Dockerfile").read_text() + objects[("ConfigMap", "broker")]["data"]["listener.conf"]
-        keys |= set(re.findall(rf"{path}/([\w.-]+)", text))
     if not keys:
         problem(item, f"nothing reads {path}")
+    if "items" in secret:
+        files = {entry["path"]: entry["key"] for entry in secret["items"]}
+        for key in keys - set(files):
+            problem(item, f"no file {path}/{key}")
+        keys = set(files.values())
     need_secret(item, secret["secretName"], keys)
 
 
@@ -242,6 +266,10 @@ def check_container(item, container, labels):
             need_port(item, [item], action[kind]["port"])
             if action[kind].get("path", path) != path:
                 problem(item, f"{probe} is not {path}")
+    # A process that hangs cannot drain, so Kubernetes kills it at once.
+    life = container.get("livenessProbe", {})
+    if (life.get("timeoutSeconds"), life.get("terminationGracePeriodSeconds")) != (3, 1):
+        problem(item, "its livenessProbe needs timeoutSeconds: 3 and terminationGracePeriodSeconds: 1")
     for source in container.get("envFrom", []):
         check_configuration(item, source["configMapRef"]["name"])
     for entry in container.get("env", []):
@@ -274,10 +302,16 @@ for item in objects.values():
         need(item, "Namespace", item["metadata"].get("namespace"))
 for item in workloads:
     check_workload(item)
+pods = {}
 for item in of("StatefulSet"):
     need(item, "Service", item["spec"]["serviceName"])
+    for number in range(item["spec"]["replicas"]):
+        pods[f"{item['metadata']['name']}-{number}"] = item
+for pod in pods:
+    need(pods[pod], "Service", pod)
 for item in of("Service"):
-    works = selected({"matchLabels": item["spec"]["selector"]})
+    pod = item["spec"]["selector"].get("statefulset.kubernetes.io/pod-name")
+    works = [pods[pod]] if pod in pods else selected({"matchLabels": item["spec"]["selector"]})
     if not works:
         problem(item, "its selector matches no pod")
     for port in item["spec"]["ports"]:
@@ -293,7 +327,7 @@ everything = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
 if everything not in [item["spec"] for item in of("NetworkPolicy")]:
     problems.append("no NetworkPolicy refuses everything else")
 services = re.findall(r"mqtt://_(.*)@broker:1883", (compose / "compose.yaml").read_text())
-if names("Deployment") != set(services):
+if names("Deployment") != {*services, "proxy"}:
     problems.append(f"Deployments {sorted(names('Deployment'))}, services of compose.yaml {sorted(services)}")
 scalable = set(re.search(r"^scalable=\((.*)\)$", (compose / "state.sh").read_text(), re.M).group(1).split())
 # Of this one process works: more of them take no load.
@@ -331,7 +365,7 @@ for item in of("Deployment"):
             modes = objects["PersistentVolumeClaim", claim["claimName"]]["spec"]["accessModes"]
             if modes != ["ReadWriteMany"]:
                 problem(item, f"replicas share {claim['claimName']}, which has {modes}")
-if {name for _, name in objects if _ == "PodDisruptionBudget"} != scalable | standing_by:
+if {name for _, name in objects if _ == "PodDisruptionBudget"} != scalable | standing_by | {"broker"}:
     problems.append("a PodDisruptionBudget is for what has several replicas")
 
 print("\n".join(problems))
