@@ -60,13 +60,14 @@ extension SessionEngineLoop {
         newestRevision = max(newestRevision, session.revision)
     }
 
-    private mutating func replies(of key: SessionKey) async throws -> [CommandID: Reply] {
+    private mutating func replies(of key: SessionKey) async throws -> [CommandID: AcceptedReply] {
         let limit = SessionEngineMachine.replyLimit + SessionEngineMachine.endingLimit
         let folder = StoreFolder(shard: key.user.shard, path: "\(key)")
         let records = try await store.records(in: SessionRecord.replies, of: StoreRange(folder), limit: limit)
-        var replies: [CommandID: Reply] = [:]
+        var replies: [CommandID: AcceptedReply] = [:]
         for record in records {
-            if let reply: Reply = decodeRecord(record, from: SessionRecord.replies) { replies[reply.id] = reply }
+            let reply: Reply? = decodeRecord(record, from: SessionRecord.replies)
+            if let reply { replies[reply.id] = AcceptedReply(reply) }
         }
         return replies
     }

@@ -6,31 +6,27 @@ import Workouts
 
 /// The story of each workout for operators: a line for each change of a session, and for refused commands within a rate.
 extension SessionEngineLoop {
-    /// Logs a refused command, and remembers the type of an accepted one for its line.
-    mutating func note(
-        _ command: Command, of key: SessionKey, _ actions: [SessionEngineAction], _ now: Moment
-    ) {
-        for case .saveReply(_, let reply) in actions where reply.id == command.id {
-            if accepted.count >= 10_000 { accepted = [:] }
-            accepted[command.id] = command.action.name
-        }
-        for case .reply(_, let client, let reply) in actions where reply.id == command.id {
-            guard let error = reply.error, refusals.take(key.user, now) else { continue }
+    /// Remembers a command for the line about its reply, which can come after a coach's answer or a commit.
+    mutating func note(_ command: Command, of key: SessionKey) {
+        if noted.count >= 10_000 { noted = [:] }
+        noted[command.id] = (key, command.action.name)
+    }
+
+    /// Logs committed changes of a session, and refused commands.
+    mutating func log(_ action: SessionEngineAction, _ now: Moment) {
+        switch action {
+        case .reply(_, let client, let reply):
+            guard let (key, name) = noted.removeValue(forKey: reply.id), let error = reply.error,
+                refusals.take(key.user, now)
+            else { break }
             var metadata: Logger.Metadata = [
-                LogKey.command: "\(command.id)", LogKey.action: "\(command.action.name)",
-                LogKey.reason: "\(error.code)",
+                LogKey.command: "\(reply.id)", LogKey.action: "\(name)", LogKey.reason: "\(error.code)",
             ]
             metadata[LogKey.client] = client.map { "\($0)" }
             context.logger.info("command refused", metadata: LogKey.session(key, metadata))
-        }
-    }
-
-    /// Logs committed changes of a session.
-    mutating func log(_ action: SessionEngineAction) {
-        switch action {
         case .saveReply(let key, let reply):
             var metadata = LogKey.session(key, [LogKey.command: "\(reply.id)"])
-            metadata[LogKey.action] = accepted.removeValue(forKey: reply.id).map { "\($0)" }
+            metadata[LogKey.action] = noted.removeValue(forKey: reply.id).map { "\($0.name)" }
             metadata[LogKey.revision] = reply.revision.map { "\($0)" }
             context.logger.info("command accepted", metadata: metadata)
         case .save(let key):

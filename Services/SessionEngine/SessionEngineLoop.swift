@@ -30,8 +30,8 @@ struct SessionEngineLoop {
     var purgedAt: Moment?
     var sweptAt: Moment?
     var newestRevision: Int64 = 0
-    /// The types of accepted commands until their replies are on disk.
-    var accepted: [CommandID: String] = [:]
+    /// Commands until their replies leave.
+    var noted: [CommandID: (key: SessionKey, name: String)] = [:]
     /// The rate of lines about refused commands.
     var refusals = RateTable<User, Moment>(burst: 20, perSecond: 0.1)
     /// The rates of requests for history by user, and of viewers.
@@ -96,12 +96,9 @@ struct SessionEngineLoop {
         }
         var pages: [(User, HistoryPage)] = []
         for action in flushed.performed {
-            switch action {
-            case .reply(_, _, let reply): metrics.answered(reply.error)
-            case .listWorkouts(let user, let page): pages.append((user, page))
-            case .save, .saveReply, .list: log(action)
-            default: break
-            }
+            if case .reply(_, _, let reply) = action { metrics.answered(reply.error) }
+            if case .listWorkouts(let user, let page) = action { pages.append((user, page)) }
+            log(action, now)
         }
         try await reply(to: pages, now)
     }
@@ -279,7 +276,7 @@ struct SessionEngineLoop {
             let command = try JSONCoding.decode(Command.self, from: message.payload)
             let actions = machine.applyCommand(command, for: key, now: now)
             for case .limited(let user, let limit) in actions { context.limits.reached(limit.name, by: user, at: now) }
-            note(command, of: key, actions, now)
+            note(command, of: key)
             outbox.add(actions)
         } catch {
             reject(message, Rejection(topic: message.topic, error: error), now)

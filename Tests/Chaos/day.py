@@ -25,10 +25,10 @@ ITEMS, SPEED = 3600, 12
 USERS, SESSION_TIME = 200, ITEMS / SPEED
 # Seconds from one sample, and from one import, to the next; the limit of what follows the last session.
 SAMPLE, IMPORT, LIMIT = 30, 60, 300
-# What a process may gain in the last half, in KiB for each session or as a share of its memory.
-KEPT, GROWTH = 2, 0.05
-# mosquitto keeps the retained messages of a session for two days.
-RETAINED = 32
+# What a process may gain in the last half: a share of its memory, or KiB for each session. These keep something of each session
+# for two days: its retained messages, its record, its exports, its run.
+GROWTH, KEPT = 0.05, {"mosquitto": 32, "session-engine": 32, "exporter": 16, "virtual-run": 16}
+OTHERS_KEEP = 8
 EXPORTED = "data/exports/day-*/**/*.fit"
 
 
@@ -51,7 +51,7 @@ class Session(fleet.Session):
         self.user = f"day-{number % USERS:03}"
         self.base = f"pacebus/v1/{self.id[-2:]}/{self.user}/{self.id}"
         self.begin = fleet.BEGIN + number // USERS * 7200
-        self.streams = {kind: Stream(kind, self) for kind in self.streams}
+        self.streams = {kind: Stream(kind, self) for kind in ("samples", "locations")}
         self.due, self.ended_at = time.monotonic() + 1, None
         self.ask("start", self.begin, activity="running", countdown=0)
 
@@ -175,7 +175,14 @@ class Day(fleet.Fleet):
                 break
         for name in list(self.jobs):
             self.check(name)
+        # The last workouts' files follow.
+        end = time.monotonic() + SAMPLE
+        while self.exported() < self.done and time.monotonic() < end:
+            self.step()
         self.sample(time.monotonic() - begun)
+
+    def exported(self):
+        return len(glob.glob(EXPORTED, recursive=True))
 
     def quarter(self, part, key):
         """The median of a quarter of the samples."""
@@ -196,7 +203,7 @@ class Day(fleet.Fleet):
                 gained = (quarters[3] - quarters[1]) / sessions
                 text += f" {gained:9.1f}"
                 name = key.removesuffix(" KiB")
-                limit = RETAINED if name == "mosquitto" else KEPT
+                limit = KEPT.get(name, OTHERS_KEEP)
                 if name in dict(PROCESSES) and quarters[3] > quarters[1] * (1 + GROWTH) and gained > limit:
                     self.missed.append(f"{name} grows by {gained:.1f} KiB a session; at most {limit} are kept")
             elif key.endswith(" files") and quarters[3] > quarters[1] + 8:
@@ -204,7 +211,7 @@ class Day(fleet.Fleet):
             elif key.endswith(" p99 ms") and quarters[3] > 2 * quarters[1] + 100:
                 self.missed.append(f"{key}: from {quarters[1]:.0f} to {quarters[3]:.0f}")
             print(text)
-        exported = len(glob.glob(EXPORTED, recursive=True))
+        exported = self.exported()
         print(f"\n{self.done} workouts, {exported} of them as FIT; {self.runners} in runs, {self.imports} imported")
         if exported != self.done:
             self.missed.append(f"{self.done - exported} workouts have no FIT file")
@@ -216,6 +223,8 @@ class Day(fleet.Fleet):
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     print(f"seed {SEED}; repeat with --seed {SEED}", flush=True)
+    # A lap every five minutes of a session.
+    fleet.LAP = 300
     day = Day()
     day.run()
     day.report()

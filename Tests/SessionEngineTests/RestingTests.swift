@@ -71,7 +71,7 @@ struct RestingTests {
         keys.filter { engine.record($0) == nil }
     }
 
-    @Test func `the newest 20 finished sessions are in memory, and all of them in the history`() async throws {
+    @Test func `the newest five finished sessions are in memory, and all of them in the history`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let keys = try await upload(&engine)
         #expect(resting(engine, keys).count == Self.count - UserLimit.restingSessions)

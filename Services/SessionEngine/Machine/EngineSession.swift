@@ -2,6 +2,22 @@ import Bus
 import ServiceKit
 import Workouts
 
+/// What differs between the replies to a session's accepted commands. A whole reply also has room for pages and files.
+struct AcceptedReply {
+    let revision: Int64?
+    let at: Timestamp?
+
+    init(_ reply: Reply) {
+        (revision, at) = (reply.revision, reply.at)
+    }
+
+    func reply(to id: CommandID, now: Timestamp) -> Reply {
+        var reply = Reply(id: id, revision: revision, now: now)
+        reply.at = at
+        return reply
+    }
+}
+
 /// A session in memory: its stored record, and what the machine knows besides.
 struct EngineSession {
     /// The timeout of a session in `saving` for its summaries, in seconds.
@@ -16,8 +32,7 @@ struct EngineSession {
     private static let activityInterval = 600.0
 
     var record: SessionRecord
-    /// Replies to accepted commands, by command id.
-    var replies: [CommandID: Reply] = [:]
+    var replies: [CommandID: AcceptedReply] = [:]
     /// The status in the last line of the log; `nil` before the first.
     private var loggedStatus: SessionStatus?
     /// The time to finish with the available summaries.
@@ -41,7 +56,7 @@ struct EngineSession {
     /// `workout`.
     var workoutTopic: RetainedTopic
 
-    init(record: SessionRecord, replies: [CommandID: Reply] = [:], receivedAt: Moment) {
+    init(record: SessionRecord, replies: [CommandID: AcceptedReply] = [:], receivedAt: Moment) {
         self.record = record
         self.replies = replies
         self.receivedAt = receivedAt
@@ -51,7 +66,7 @@ struct EngineSession {
     }
 
     /// Takes over a session from the store. Its timeouts start again.
-    init(loaded record: SessionRecord, replies: [CommandID: Reply], now: Moment) {
+    init(loaded record: SessionRecord, replies: [CommandID: AcceptedReply], now: Moment) {
         var record = record
         record.limit(to: now)
         self.init(record: record, replies: replies, receivedAt: record.lastActiveAt)

@@ -7,8 +7,7 @@ extension SessionEngineMachine {
     /// if refused.
     mutating func applyCommand(_ command: Command, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
         if let stored = entries[key]?.replies[command.id] {
-            var reply = stored
-            reply.now = now.wallClock
+            let reply = stored.reply(to: command.id, now: now.wallClock)
             var actions: [SessionEngineAction] = [.reply(key.user, command.client, reply)]
             // A device that repeats `end` has not received the record.
             if case .end = command.action, entries[key]?.record.workout != nil { actions.append(.publishWorkout(key)) }
@@ -86,7 +85,7 @@ extension SessionEngineMachine {
         actions += cues
         var reply = Reply(id: command.id, revision: entry.record.revision, now: now.wallClock)
         reply.at = at
-        entry.replies[command.id] = reply
+        entry.replies[command.id] = AcceptedReply(reply)
         store(entry, now)
         return [.save(key), .saveReply(key, reply)] + actions + settle(key, now)
             + [.reply(key.user, command.client, reply)]

@@ -31,7 +31,7 @@ struct SessionEngineMachine {
     var entries: [SessionKey: EngineSession] { table.entries }
 
     /// Loads a session from the store.
-    mutating func load(_ record: SessionRecord, replies: [CommandID: Reply], now: Moment) {
+    mutating func load(_ record: SessionRecord, replies: [CommandID: AcceptedReply], now: Moment) {
         let entry = EngineSession(loaded: record, replies: replies, now: now)
         let user = entry.key.user
         users[user, default: UserRecord()].raiseCurrent(to: record.revision)

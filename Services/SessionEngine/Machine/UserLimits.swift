@@ -22,7 +22,7 @@ enum UserLimit: Hashable {
     /// All sessions in memory.
     static let sessionsInMemory = 1_000
     /// Finished and deleted sessions in memory. The oldest others are on disk alone.
-    static let restingSessions = 20
+    static let restingSessions = 5
     /// Replies in memory, of all the user's sessions.
     static let replies = 10_000
     /// Edits of workouts within an hour of the first: totals are computed again after each.
