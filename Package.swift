@@ -257,8 +257,8 @@ let package = Package(
 // Tests/Fuzz/README.md.
 let fuzzed: [Target.Dependency] = [
     "Bus", "Client", "Dashboard", "Exporter", "FIT", "Formats", "Importer", "LiveActivityPublisher", "MQTT", "Pacebus",
-    "ServiceKit", "SessionEngine", "Storage", "Streams", "VirtualRun", "WeatherFetcher", "Workouts", httpTypes, nioCore,
-    nioHTTP1,
+    "ServiceKit", "SessionEngine", "Storage", "Streams", "VirtualRun", "WeatherFetcher", "Workouts", httpTypes, logging,
+    nioCore, nioHTTP1,
 ]
 let fuzzFiles = [
     "README.md", "corpus", "keys.dict", "seed_files.py", "seed_payloads.py", "seed_records.py", "seed_values.py",

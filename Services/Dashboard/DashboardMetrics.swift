@@ -1,3 +1,4 @@
+import Bus
 import Metrics
 import ServiceKit
 import Synchronization
@@ -22,6 +23,7 @@ final class DashboardMetrics: Sendable {
         for label in ["pacebus_dashboard_logins_refused_total", "pacebus_websocket_accepted_total"] {
             _ = Counter(label: label, factory: factory)
         }
+        factory.begin("pacebus_dashboard_rejected_total", "reason", Rejection.reasons)
         connections = Meter(label: "pacebus_websocket_connections", factory: factory)
     }
 

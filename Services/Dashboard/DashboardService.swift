@@ -33,8 +33,7 @@ final class DashboardService: Service {
         metrics = DashboardMetrics(context.metrics)
         let logins = LoginService(
             cookies: LoginCookies(keys: configuration.loginKeys, isSecure: configuration.isSecure),
-            clock: context.clock,
-            logger: context.logger, onRefusal: metrics.loginRefused,
+            clock: context.clock, logger: context.logger, onRefusal: metrics.loginRefused,
             check: check ?? PasswordCheck(settings: brokers, clock: context.clock).run)
         let connections = Connections(proxy: configuration.trustedProxy)
         let bus = try BusServer(
@@ -70,7 +69,7 @@ final class DashboardService: Service {
         // Of QoS 1 the broker would retain more than it sends at once.
         let filters = [TopicFilter.users(.signedOut), TopicFilter.accounts, TopicFilter.presence(of: "session-engine")]
             .map { MQTTSubscription(filter: $0.filter, qos: .atMostOnce) }
-        var rejections = Rejections(service: "dashboard")
+        var rejections = Rejections(service: "dashboard", logger: context.logger)
         var connected = 0
         try await context.serve(reading: filters) { event in
             let now = context.clock.moment
@@ -88,8 +87,7 @@ final class DashboardService: Service {
                         try logins.receive(message, now)
                     } catch {
                         metrics.rejected(error.reason)
-                        messages += rejections.reject(
-                            message, Rejection(topic: message.topic, error: error), at: now)
+                        messages += rejections.reject(message, Rejection(topic: message.topic, error: error), at: now)
                     }
                 }
                 batch.finish()

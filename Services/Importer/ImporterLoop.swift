@@ -148,7 +148,7 @@ struct ImporterLoop {
         let key = outcome.reading.key
         guard machine.awaits(outcome.reading), let record = machine.entries[key]?.record else { return }
         switch outcome.result {
-        case .failure(.invalid(let reason)): outbox.add(machine.refuse(key, reason, now: now))
+        case .failure(.invalid(let reason)): refuse(key, reason, now)
         case .failure(.unreadableStore(let text)):
             context.logger.error("parts unreadable, retrying", metadata: [LogKey.error: "\(text)"])
             machine.postpone(key, seconds: 5, now: now)
@@ -156,14 +156,20 @@ struct ImporterLoop {
             outbox.add(machine.receiveFile(read.file, of: key, now: now))
         case .success(let read):
             guard var player = ImportPlayer(key, record, read.recordings, client: context.client, now: now) else {
-                outbox.add(machine.refuse(key, "'\(record.name)' changed; upload it again under a new id", now: now))
-                return
+                return refuse(key, "'\(record.name)' changed; upload it again under a new id", now)
             }
             if isConnected { player.connected() }
             machine.set(.playing, of: key)
             players[key] = player
             sessions[player.session] = key
         }
+    }
+
+    private mutating func refuse(_ key: ImportKey, _ reason: String, _ now: Moment) {
+        context.logger.info(
+            "import refused",
+            metadata: [LogKey.user: "\(key.user)", LogKey.importID: "\(key.id)", LogKey.reason: "\(reason)"])
+        outbox.add(machine.refuse(key, reason, now: now))
     }
 
     // MARK: Players
@@ -203,7 +209,7 @@ struct ImporterLoop {
             outbox.add(machine.lose(index, of: key, wasThere: wasThere, now: now))
         case .refused(let reason):
             removePlayer(key)
-            outbox.add(machine.refuse(key, reason, now: now))
+            refuse(key, reason, now)
         }
         sendOutgoing(key, now)
     }

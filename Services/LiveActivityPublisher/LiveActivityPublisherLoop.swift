@@ -4,6 +4,7 @@ import Logging
 import MQTT
 import ServiceKit
 import Storage
+import Timing
 import Workouts
 
 /// The service's single event loop: applies events to the machine, commits and publishes.
@@ -25,6 +26,8 @@ struct LiveActivityPublisherLoop {
     /// The pushes under way, by their `apns-id`, and their events.
     private var underway: [UUID: (shard: Shard, event: String?)] = [:]
     private var countedAt: Moment?
+    /// The rate of lines about failed pushes.
+    private var failures = RateTable<User, Moment>(burst: 20, perSecond: 0.1)
     /// Whether the machine's subscriptions are others than at the last call of ``takeSubscriptionChange()``.
     private var haveSubscriptionsChanged = false
 
@@ -124,16 +127,31 @@ struct LiveActivityPublisherLoop {
     // MARK: Pushes
 
     private mutating func take(_ ended: EndedPush, _ now: Moment) {
-        if let event = underway.removeValue(forKey: ended.push.id)?.event { metrics.ended(event, ended) }
-        if case .tokenGone(let reason) = ended.outcome {
-            var metadata: Logger.Metadata = [LogKey.device: "\(ended.push.device)", LogKey.reason: "\(reason)"]
-            switch ended.push.owner {
-            case .session(let key): metadata = LogKey.session(key, metadata)
-            case .user(let user): metadata[LogKey.user] = "\(user)"
-            }
-            context.logger.debug("APNs token expired, removed", metadata: metadata)
+        if let event = underway.removeValue(forKey: ended.push.id)?.event {
+            metrics.ended(event, ended)
+            log(ended, event, now)
         }
         outbox.add(machine.recordOutcome(ended.outcome, for: ended.push, now: now))
+    }
+
+    /// Logs a push that is part of a story: not each update, and failures of a user within a rate.
+    private mutating func log(_ ended: EndedPush, _ event: String, _ now: Moment) {
+        let (text, reason): (Logger.Message, String?) =
+            switch ended.outcome {
+            case .delivered: ("push delivered", nil)
+            case .tokenGone(let reason): ("APNs token expired, removed", reason)
+            case .refused(let reason): ("push refused", reason)
+            case .failed(let reason, _): ("push failed", reason)
+            }
+        if reason == nil, event == "update" { return }
+        guard reason == nil || failures.take(ended.push.owner.user, now) else { return }
+        var metadata: Logger.Metadata = [LogKey.device: "\(ended.push.device)", LogKey.action: "\(event)"]
+        metadata[LogKey.reason] = reason.map { "\($0)" }
+        switch ended.push.owner {
+        case .session(let key): metadata = LogKey.session(key, metadata)
+        case .user(let user): metadata[LogKey.user] = "\(user)"
+        }
+        context.logger.info(text, metadata: metadata)
     }
 
     /// The due pushes, as far as there is room. Those that wait for the disk take none, so that the others continue. Alerts

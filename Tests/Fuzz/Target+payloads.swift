@@ -1,5 +1,6 @@
 import Bus
 import Client
+import Logging
 import MQTT
 import Workouts
 
@@ -98,7 +99,7 @@ extension Target {
         let rejection = Rejection(badTopic: name) { _ in true }
         if let rejection { roundTrip(Rejection.self, JSONCoding.encode(rejection)) }
         let messages = lines.dropFirst().map { MQTTMessage(topic: name, payload: Array($0), qos: .atMostOnce) }
-        var rejections = Rejections(service: "fuzz")
+        var rejections = Rejections(service: "fuzz", logger: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() })
         var processes = OnlineProcesses()
         for message in messages {
             if let rejection { _ = rejections.reject(message, rejection, at: moment) }

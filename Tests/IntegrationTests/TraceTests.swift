@@ -65,6 +65,9 @@ struct TraceTests {
         for stream in story.streams { #expect(stream.announced == stream.summarized, "\(stream.name)") }
         #expect(story.streams.count == 2)
         #expect(story.exports.contains { $0.target == "folder" && $0.status == "done" })
+        let list = try await Self.output(
+            ["trace", "--user", "demo", "--data", installation.folder.path], installation.folder.file("list.txt"))
+        #expect(list.contains("  \(key.session)  completed"), "\(list)")
     }
 
     @Test func `an unknown session is an error that says what to check`() async throws {

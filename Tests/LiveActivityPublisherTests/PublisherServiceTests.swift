@@ -96,6 +96,10 @@ struct PublisherServiceTests {
             #expect(end.headers["apns-priority"] == "10")
             #expect(end.headers["apns-expiration"] == "\(ended + 8 * 3_600)")
             try await publisher.expect(.ended, of: session.key)
+            for action in ["start", "end"] {
+                #expect(publisher.count(logged: "info push delivered action=\(action) device=") == 1)
+            }
+            #expect(publisher.count(logged: "info push delivered action=update") == 0)
             let count = try server.requests.count
             try await publisher.pass(59.5)
             #expect(try publisher.retainedStatus(of: session.key)?.status == .ended)

@@ -113,6 +113,7 @@ struct ServiceErrorTests {
                 return publisher.count(logged: "warning push failed, retrying") == 1
             }
             #expect(hasFailed)
+            #expect(publisher.count(logged: "info push failed action=update") == 1)
             let attempts = try requests(server)
             #expect(attempts.count == 3)
             #expect(Set(attempts.map { $0.headers["apns-id"] }).count == 1)

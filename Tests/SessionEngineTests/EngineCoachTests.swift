@@ -53,6 +53,8 @@ struct EngineCoachTests {
         #expect(try await planned.advance(to: 2.9) == [])
         let replies = try await planned.advance(to: 3.2)
         #expect(replies.map(\.error?.code) == ["coach_timeout"])
+        let line = planned.log.lines.first { $0.hasPrefix("info command refused") }
+        #expect(line?.contains("command=\(harder.id)") == true && line?.contains("reason=coach_timeout") == true)
         #expect(try await answer(harder.id, advice) == [])
         #expect(planned.record?.session == before)
     }

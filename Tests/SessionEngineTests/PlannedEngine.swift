@@ -14,6 +14,7 @@ struct PlannedEngine {
     let key = SessionKey(PlannedEngine.user, SessionID(UUID()))
     let clock = ManualClock(now: PlannedEngine.start)
     let folder: TemporaryFolder
+    let log = LogRecorder()
     private let asksCoach: Bool
     private(set) var engine: Engine?
     /// The latest payload of each topic, and all announcements.
@@ -24,7 +25,7 @@ struct PlannedEngine {
     init(asksCoach: Bool = false) async throws {
         folder = try TemporaryFolder()
         self.asksCoach = asksCoach
-        engine = try await Engine(folder, clock: clock, asksCoach: asksCoach)
+        engine = try await Engine(folder, clock: clock, asksCoach: asksCoach, logger: log.logger)
     }
 
     /// Begins the session without a countdown.

@@ -69,7 +69,8 @@ struct LogTrace {
             } else {
                 message.append(word)
             }
-            if word.hasSuffix("\""), !word.hasSuffix("\\\"") { open = nil }
+            // A quote after an odd number of backslashes belongs to the value.
+            if word.last == "\"", word.dropLast().reversed().prefix(while: { $0 == "\\" }).count % 2 == 0 { open = nil }
         }
         let values = metadata.mapValues { $0.hasPrefix("\"") ? String($0.dropFirst().dropLast()) : $0 }
         return event(at, String(parts[2].dropLast()), String(parts[1]), message.joined(separator: " "), values)

@@ -120,6 +120,12 @@ struct StoreTrace {
         for (stream, count) in session["streams"] as? [String: Int] ?? [:] {
             story.update(stream) { $0.announced = count }
         }
+        if name == "unfinished" {
+            story.hasEnd = false
+            add(
+                Self.time(record["newest"]), "session-engine", "newest known item",
+                ["samples": record["itemCount"], "locations": record["locationCount"]])
+        }
         let report = record["report"] as? Record
         add(
             Self.time(revision: report?["revision"]), "metrics-aggregator", "last summary",

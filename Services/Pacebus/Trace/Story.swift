@@ -47,6 +47,8 @@ struct Story: Encodable {
     var status: String?
     var startedAt: Timestamp?
     var revision: Int64?
+    /// Whether the device has ended the session, as far as the stores know.
+    var hasEnd = true
     var events: [Event] = []
     var streams: [Stream] = []
     var exports: [Export] = []
@@ -78,6 +80,7 @@ extension Story {
                 .joined(separator: " ")
         ]
         if let startedAt { lines.append("Started \(Self.time(startedAt)), revision \(revision ?? 0)") }
+        if !hasEnd { lines.append("No end has arrived: the device still records, or keeps the rest until it connects") }
         lines += unread.map { "Not read: \($0)" }
         lines.append("")
         let width = events.map(\.service.count).max() ?? 0
@@ -93,7 +96,7 @@ extension Story {
         return lines.map { $0.escapingControlCharacters() }.joined(separator: "\n")
     }
 
-    private static func time(_ time: Timestamp) -> String {
+    static func time(_ time: Timestamp) -> String {
         Date(timeIntervalSince1970: time.seconds).formatted(
             Date.ISO8601FormatStyle(dateTimeSeparator: .space, includingFractionalSeconds: true))
     }

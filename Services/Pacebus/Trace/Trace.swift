@@ -11,6 +11,8 @@ extension Pacebus {
         static let configuration = CommandConfiguration(
             commandName: "trace", abstract: "Prints what happened to one workout, from stores and logs.",
             discussion: """
+                With --user instead of a session, lists the sessions of this user, the last changed first.
+
                 Reads the stores and logs of all services on this machine and needs no broker. Times are in UTC. Run it in the \
                 folder of compose/up, as an account that may read its folder data.
 
@@ -18,7 +20,10 @@ extension Pacebus {
                 """)
 
         @Argument(help: "The session, a UUID.")
-        var session: SessionID
+        var session: SessionID?
+
+        @Option(help: "The user whose sessions to list.")
+        var user: User?
 
         @Option(help: "The folder with the stores, and with the logs in its folder log.")
         var data = "data"
@@ -35,13 +40,31 @@ extension Pacebus {
         @Flag(help: "Prints JSON.")
         var json = false
 
+        func validate() throws {
+            guard (session == nil) != (user == nil) else { throw ValidationError("name a session, or a --user") }
+        }
+
         func run() throws {
             let data = data
             let address = try postgresAddress()
-            var trace = StoreTrace(session) { service throws(StoreError) in
+            func open(_ service: String) throws(StoreError) -> StoreReader {
                 if let address { return try StoreReader(address, service: service) }
                 return try StoreReader(path: "\(data)/\(service).sqlite")
             }
+            if let user { return try list(SessionList(of: user, in: open("session-engine"))) }
+            guard let session else { return }
+            try tell(StoreTrace(session, open: open), session)
+        }
+
+        private func list(_ list: SessionList) throws {
+            guard json || !list.sessions.isEmpty else {
+                throw ValidationError("\(list.user) has no sessions; check the name, --data and --store-url")
+            }
+            print(json ? String(decoding: JSONCoding.encode(list), as: UTF8.self) : list.text)
+        }
+
+        private func tell(_ stores: StoreTrace, _ session: SessionID) throws {
+            var trace = stores
             trace.run()
             var story = trace.story
             let logs = LogTrace(session)

@@ -53,6 +53,8 @@ struct LogLine {
         let isPlain =
             !value.isEmpty
             && value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && $0 != "=" && !$0.isControl }
-        return isPlain ? value : "\"\(value.escapingControlCharacters().replacing("\"", with: "\\\""))\""
+        guard !isPlain else { return value }
+        let escaped = value.replacing("\\", with: "\\\\").escapingControlCharacters().replacing("\"", with: "\\\"")
+        return "\"\(escaped)\""
     }
 }

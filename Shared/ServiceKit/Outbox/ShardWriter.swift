@@ -19,8 +19,6 @@ package struct ShardWriter {
     private let health = StoreHealth()
     private let failures: Counter
     private var rejections: Rejections
-    /// The rate of lines about rejected payloads.
-    private var lines = TokenBucket<Moment>(burst: 20, perSecond: 1)
     package private(set) var epochs: [Shard: Epoch] = [:]
     private var messages: [OwnedMessage] = []
 
@@ -30,7 +28,7 @@ package struct ShardWriter {
     package init(context: ServiceContext, store: any Store) {
         self.context = context
         self.store = store
-        rejections = Rejections(service: context.configuration.name)
+        rejections = Rejections(service: context.configuration.name, logger: context.logger)
         context.metrics.describe([Self.failures: "Commits that the store refused."])
         failures = Counter(label: Self.failures, factory: context.metrics)
         context.readiness.addCheck("store") { [health] in health.isWriting }
@@ -110,14 +108,7 @@ package struct ShardWriter {
 
     /// Publishes the refusal of a payload for operators and its user, within the limits of ``Rejections``.
     package mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, at now: Moment) {
-        let reports = rejections.reject(message, rejection, at: now)
-        for report in reports { send(report) }
-        guard !reports.isEmpty, lines.take(now) else { return }
-        var metadata = LogKey.subject(message.topic)
-        metadata[LogKey.topic] = "\(rejection.topic)"
-        metadata[LogKey.reason] = "\(rejection.reason)"
-        if let text = rejection.message { metadata[LogKey.error] = "\(text)" }
-        context.logger.info("payload rejected", metadata: metadata)
+        for report in rejections.reject(message, rejection, at: now) { send(report) }
     }
 
     package var hasMessages: Bool { !messages.isEmpty }

@@ -38,6 +38,12 @@ struct LogTraceTests {
         #expect(LogTrace(session).events(in: Data(line.utf8)).isEmpty)
     }
 
+    @Test func `a value that ends with a backslash ends at its quote`() {
+        let line =
+            #"2026-11-28T17:00:53.970Z info session-engine: payload rejected error="a b\\" session="# + "\(session)\n"
+        #expect(LogTrace(session).events(in: Data(line.utf8)).map(\.details) == [["error": "a b\\\\"]])
+    }
+
     @Test func `a log is read in parts, and lines that cross them are whole`() throws {
         let folder = try TemporaryFolder()
         let line = "2026-11-28T17:00:53.970Z info exporter: workout exported session=\(session) target=folder\n"

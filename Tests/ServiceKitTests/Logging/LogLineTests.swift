@@ -39,6 +39,7 @@ import Workouts
 
     @Test func `external text cannot look like another key`() {
         #expect(line("m", ["a": #"1" user=eve"#]).rendered(.text).hasSuffix(#" a="1\" user=eve""#))
+        #expect(line("m", ["a": #"a b\"#, "b": "c"]).rendered(.text).hasSuffix(#" a="a b\\" b=c"#))
         #expect(line("m", ["a": ""]).rendered(.text).hasSuffix(#" a="""#))
     }
 
