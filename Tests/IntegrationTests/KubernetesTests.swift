@@ -69,6 +69,8 @@ struct KubernetesTests {
         ("overlays/production/accounts.yaml", "name: account-anna", "name: account-ann"),
         ("overlays/production/network.yaml", "name: stores", "name: store"),
         ("overlays/production/settings.yaml", "PUBLIC_URL", "PUBLIC_URI"),
+        ("overlays/production/monitoring.yaml", "part-of: pacebus", "part-of: pace"),
+        ("overlays/production/monitoring.yaml", "port: health-tls", "port: tls-health"),
         ("base/autoscaling.yaml", "kind: Deployment, name: route-builder", "kind: Deployment, name: router"),
         ("base/autoscaling.yaml", "kind: Deployment, name: dashboard", "kind: Deployment, name: dash"),
         ("base/network.yaml", "{app.kubernetes.io/name: dashboard}", "{app.kubernetes.io/name: dash}"),

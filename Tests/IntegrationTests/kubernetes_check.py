@@ -54,6 +54,9 @@ def read():
     for item in yaml.safe_load_all(overlay.stdout):
         key = (item["kind"], item["metadata"]["name"])
         objects[key] = item
+        # A type of the Prometheus Operator, which has no schema here: check_monitor.
+        if item["kind"] == "PodMonitor":
+            continue
         try:
             kubernetes_validate.validate(item, VERSION, strict=True)
         except Exception as error:  # each kind of error names the field
@@ -297,6 +300,16 @@ def check_rules(item):
                     need_port(item, others, port["port"])
 
 
+def check_monitor(item):
+    """Prometheus scrapes the metrics of each container that has some."""
+    works, scraped = selected(item["spec"]["selector"]), {end["port"] for end in item["spec"]["podMetricsEndpoints"]}
+    offered = {work["metadata"]["name"]: {name for name in ports(work) if "health" in name} for work in works}
+    if scraped != set().union(*offered.values()):
+        problem(item, f"the pods have other ports than {sorted(scraped)}")
+    for name in names("Deployment") - {name for name, found in offered.items() if found}:
+        problem(item, f"it does not scrape {name}")
+
+
 for item in objects.values():
     if item["kind"] != "Namespace":
         need(item, "Namespace", item["metadata"].get("namespace"))
@@ -321,6 +334,8 @@ for item in of("PodDisruptionBudget"):
         problem(item, "its selector matches no pod")
 for item in of("NetworkPolicy"):
     check_rules(item)
+for item in of("PodMonitor"):
+    check_monitor(item)
 
 # What the parts of compose say.
 everything = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
