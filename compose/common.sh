@@ -62,6 +62,8 @@ need_packages() {
             missing+=("$package")
     done
     ((${#missing[@]})) || return 0
+    # A unit of systemd may not install any.
+    [[ ! $packaged ]] || fail "missing Debian packages; install them: apt install ${missing[*]}"
     if ((EUID != 0)); then
         command -v sudo >/dev/null || fail "sudo not found; run as root: apt-get install ${missing[*]}"
         as_root=(sudo)

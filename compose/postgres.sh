@@ -115,6 +115,8 @@ settle_migration() {
     mkdir -p "$before"
     rm -f data/*.sqlite.reserve
     if compgen -G 'data/*.sqlite*' >/dev/null; then mv data/*.sqlite* "$before"; fi
+    # Of the Debian package, where data/*.sqlite are links.
+    if [[ -d data/stores ]]; then mv data/stores "$before"; fi
     sync --file-system data
     rm data/postgres/migrated
 }

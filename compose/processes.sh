@@ -11,9 +11,10 @@ port_offset=${PORT_OFFSET:-0}
 # The bytes at which a log is rotated.
 log_limit=$((10 << 20))
 
-# What begins a warning or an error: of a service as text or as JSON, of mosquitto, of HAProxy.
+# What begins a warning or an error: of a service as text or as JSON, of mosquitto, of HAProxy, of a service that refuses its settings,
+# and of a command.
 # shellcheck disable=SC2034
-problem='^[^ ]+ (warning|error|critical) |"level":"(warning|error|critical)"|^[^ ]+ (Warning|Error): |^\[ALERT\] .*([Bb]ind|config)|Server brokers/mosquitto is DOWN'
+problem='^[^ ]+ (warning|error|critical) |"level":"(warning|error|critical)"|^([^ ]+ )?(Warning|Error): |^(compose/|pacebus-admin )[a-z]+: |^\[ALERT\] .*([Bb]ind|config)|Server brokers/mosquitto is DOWN'
 
 # What mosquitto, HAProxy, PostgreSQL and ours write when a port is taken.
 in_use='Address already in use'

@@ -26,6 +26,15 @@ log_names() { find data/log -name '*.log' -printf '%f\n' 2>/dev/null | sed 's/[.
 # read_log NAME LINES [--follow]: prints the last lines of a log, and those that follow.
 read_log() { tail -n "$2" ${3:+-F} "data/log/$1.log" 2>/dev/null; }
 
+# recent_log NAME: prints the last lines of a log.
+recent_log() { read_log "$1" 10000; }
+
+# state_without_process NAME: prints the state of what has no process.
+state_without_process() { say restarting; }
+
+# failures: prints what failed besides the processes.
+failures() { :; }
+
 # request_restart NAME: asks for a restart of the process.
 request_restart() { : >"data/run/restart-$1"; }
 
@@ -72,7 +81,7 @@ well='^(ready|ready without .*|running|active|standby)$'
 state_of() {
     local id url response port
     id=$(id_of "$1")
-    if [[ ! $id || $id == 0 || ! -d /proc/$id ]]; then say "restarting" && return; fi
+    if [[ ! $id || $id == 0 || ! -d /proc/$id ]]; then state_without_process "$1" && return; fi
     url=$(url_of "$1")
     if [[ $1 == mosquitto && ! $url ]]; then url=$(url_of mqtt); fi
     port=${url##*:}

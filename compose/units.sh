@@ -51,6 +51,26 @@ claim_data() {
 
 read_log() { journalctl --quiet --output=cat --unit "$(unit_of "$1")" --lines "$2" ${3:+--follow}; }
 
+# Of the last start alone: what an earlier one complained of may be over.
+recent_log() {
+    local id
+    id=$(systemctl show --value --property InvocationID "$(unit_of "$1")")
+    journalctl --quiet --output=cat --lines 10000 "_SYSTEMD_INVOCATION_ID=$id" + "INVOCATION_ID=$id"
+}
+
+state_without_process() {
+    case $(systemctl is-active "$(unit_of "$1")" || true) in
+        inactive) say stopped ;;
+        failed) say failed ;;
+        *) say restarting ;;
+    esac
+}
+
+failures() {
+    systemctl is-failed --quiet pacebus-prepare.service || return 0
+    say "pacebus-prepare failed: $(journalctl --quiet --output=cat --unit pacebus-prepare.service | grep -aE "$problem" | tail -n 1 | printable)"
+}
+
 request_restart() { systemctl restart "$(unit_of "$1")"; }
 
 request_scale() {
