@@ -1,8 +1,16 @@
 import Foundation
 
 /// A lock on a file named `<path>.lock`, held until deinit; the system releases it when the process dies.
+///
+/// The file outlives the lock, and says whether there was a store.
 final class FileLock: Sendable {
     private let descriptor: Int32
+
+    /// Whether a store of this path was opened before.
+    var knowsStore: Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_size > 0
+    }
 
     init(path: String) throws(StoreError) {
         let lockPath = path + ".lock"
@@ -14,6 +22,14 @@ final class FileLock: Sendable {
             throw code == EWOULDBLOCK
                 ? .inUse(path: path) : .notWritable("\(lockPath): \(String(cString: strerror(code)))")
         }
+    }
+
+    /// Notes that there is a store.
+    func noteStore() {
+        guard !knowsStore else { return }
+        let note = Array("A store exists. Without this file, an empty one may take its place.\n".utf8)
+        // A full disk refuses the note; the next start writes it.
+        _ = write(descriptor, note, note.count)
     }
 
     deinit {

@@ -13,7 +13,8 @@ package import Workouts
 /// A store with a journal keeps 32 MiB of the disk in reserve, in the file `<path>.reserve`. Without the reserve it takes no
 /// commits but those that may use it.
 ///
-/// A commit fails if the file, its log or its lock was removed or replaced since it was opened.
+/// A commit fails if the file, its log or its lock was removed or replaced since it was opened. A store that is gone at a later start
+/// is not replaced by an empty one: that would acknowledge items again and publish empty workouts.
 package final class SQLiteStore: Store {
     /// How long, in seconds, a commit waits for another process that reads or copies the file.
     private static let busyTimeout = 5.0
@@ -44,7 +45,9 @@ package final class SQLiteStore: Store {
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
             throw .missingFolder(folder)
         }
-        lock = Mutex(try FileLock(path: path))
+        let lock = try FileLock(path: path)
+        guard !lock.knowsStore || FileManager.default.fileExists(atPath: path) else { throw .missing(path: path) }
+        self.lock = Mutex(lock)
         try createFile(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(Self.busyTimeout)
@@ -62,6 +65,7 @@ package final class SQLiteStore: Store {
         } catch {
             throw StoreError(opening: path, error)
         }
+        lock.noteStore()
         files = OpenedFiles([path, path + "-wal", path + ".lock"])
         reserve = schema.hasJournal ? Reserve(store: path, size: reserveSize) : nil
         // On a full disk the store opens for deletions.

@@ -229,6 +229,8 @@ package enum StoreError: Error, Equatable, Sendable {
     case foreign(path: String, service: String)
     /// Its folder does not exist: the settings name the wrong one, or it is not mounted.
     case missingFolder(String)
+    /// Its file is gone since an earlier start.
+    case missing(path: String)
     /// It cannot be opened or read.
     case notReadable(String)
     /// The disk refuses writes: full, read-only or broken. Nothing was written.
@@ -248,6 +250,8 @@ extension StoreError: CustomStringConvertible {
         case .foreign(let path, let service): "the store \(path) belongs to \(service); use another --store-url"
         case .missingFolder(let folder):
             "the store's folder \(folder) does not exist; create it, or correct --store-url (STORE_URL)"
+        case .missing(let path):
+            "the store \(path) is missing: move it back, or restore a backup; to begin with an empty store, delete \(path).lock"
         case .notReadable(let text): "the store cannot be read: \(text)"
         case .notWritable(let text): "the store cannot be written: \(text)"
         case .vanished(let path):

@@ -2,6 +2,7 @@ import Foundation
 import Storage
 import TestSupport
 import Testing
+import Workouts
 
 /// Files that are removed or replaced while a process has them open.
 @Suite struct VanishedFileTests {
@@ -47,5 +48,27 @@ import Testing
             #expect(isEmptied)
             try open.store.verify()
         }
+    }
+
+    @Test func `a store that is gone at a later start is not replaced by an empty one`() async throws {
+        let open = try await OpenStore(folder.store)
+        _ = try await open.store.commit([open.put("a", [1])])
+        await open.store.close()
+        let files = FileManager.default
+        try files.moveItem(atPath: folder.store, toPath: folder.file("moved"))
+        let missing = StoreError.missing(path: folder.store)
+        await #expect(throws: missing) { try await OpenStore(folder.store) }
+        #expect(!files.fileExists(atPath: folder.store))
+        #expect("\(missing)".hasSuffix("delete \(folder.store).lock"))
+
+        try files.moveItem(atPath: folder.file("moved"), toPath: folder.store)
+        let again = try await OpenStore(folder.store)
+        #expect(try await again.store.records(in: .apples, shards: [Shard(7)]).map(\.value) == [[1]])
+        await again.store.close()
+
+        try files.removeItem(atPath: folder.store)
+        try files.removeItem(atPath: folder.store + ".lock")
+        let empty = try await OpenStore(folder.store)
+        #expect(try await empty.store.records(in: .apples, shards: [Shard(7)]).isEmpty)
     }
 }
