@@ -248,7 +248,7 @@ let package = Package(
             exclude: [
                 "broker_plugin.py", "coach_page.py", "container.py", "dashboard_bus.py", "dashboard_page.py",
                 "kubernetes_check.py",
-                "pairing.py", "readme_page.py", "websocket_client.py",
+                "pairing.py", "readme_page.py", "releases", "websocket_client.py",
             ]),
     ]
 )

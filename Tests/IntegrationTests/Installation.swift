@@ -77,7 +77,7 @@ final class Installation {
     /// `kill -9` and a new process on an empty store.
     func lose(_ service: Service) throws {
         processes[service]?.end(SIGKILL)
-        for suffix in ["", "-wal", "-shm"] {
+        for suffix in ["", "-wal", "-shm", ".lock"] {
             let path = "\(stores)/\(service.rawValue).sqlite\(suffix)"
             if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
         }
@@ -132,9 +132,13 @@ final class Installation {
     static func run(
         _ name: String, _ arguments: [String], environment: [String] = [], log: String
     ) throws -> ChildProcess {
+        try ChildProcess(["env"] + environment + [executable(name)] + arguments, log: log)
+    }
+
+    /// The path of one of the package's executables, which are beside the tests.
+    static func executable(_ name: String) throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let executable = URL(filePath: tests).deletingLastPathComponent().appending(path: name).path
-        return try ChildProcess(["env"] + environment + [executable] + arguments, log: log)
+        return URL(filePath: tests).deletingLastPathComponent().appending(path: name).path
     }
 
     /// Starts a device that plays a recording into a session, through the port of the broker or of a link to it.
