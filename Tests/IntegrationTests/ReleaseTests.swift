@@ -63,7 +63,7 @@ struct ReleaseTests {
     private var questions: [(String, [String])] {
         [
             ("history.txt", ["history"]), ("workout.csv", ["export", "\(session)", "--format", "csv", "-o", "-"]),
-            ("workout.tcx", ["export", "\(session)", "--format", "tcx", "-o", "-"]),
+            ("workout.gpx", ["export", "\(session)", "--format", "gpx", "-o", "-"]),
         ]
     }
 
