@@ -159,7 +159,7 @@ let package = Package(
         service("WeatherFetcher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1]),
         service(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
-        service("Exporter", ["Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
+        service("Exporter", ["CMalloc", "Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
         service("VirtualRun", ["CMalloc", "Client", "Storage"]),
         service("Importer", ["Client", "Formats", "Storage", crypto]),
         service(

@@ -26,9 +26,8 @@ USERS, SESSION_TIME = 200, ITEMS / SPEED
 # Seconds from one sample, and from one import, to the next; the limit of what follows the last session.
 SAMPLE, IMPORT, LIMIT = 30, 60, 300
 # What a process may gain in the last half: a share of its memory, or KiB for each session. These keep something of each session
-# for two days: its retained messages, its record, its exports, its run. Of exporter's, a third is such state; the rest are
-# the store's cache and what its allocator keeps of large files.
-GROWTH, KEPT = 0.05, {"mosquitto": 32, "session-engine": 32, "exporter": 24, "virtual-run": 16}
+# for two days: its retained messages, its record, its exports, its run.
+GROWTH, KEPT = 0.05, {"mosquitto": 32, "session-engine": 32, "exporter": 16, "virtual-run": 16}
 OTHERS_KEEP = 8
 EXPORTED = "data/exports/day-*/**/*.fit"
 
