@@ -83,7 +83,7 @@ struct ExporterLoop {
         await work(now)
     }
 
-    /// Returns unused memory to the system: after many files the allocator holds twice of what is in use.
+    /// Returns unused memory to the system: after many files the allocator holds twice as much as is in use.
     private mutating func trim(_ now: Moment) {
         guard trimmedAt.map({ now.seconds(since: $0) >= Self.trimInterval }) ?? true else { return }
         trimmedAt = now
