@@ -124,7 +124,7 @@ let package = Package(
         shared(
             "ServiceKit",
             [
-                "Bus", "MQTT", "Storage", "Timing", "Workouts", argumentParser, asyncAlgorithms, coreMetrics,
+                "Bus", "CMalloc", "MQTT", "Storage", "Timing", "Workouts", argumentParser, asyncAlgorithms, coreMetrics,
                 httpTypes, hummingbird, hummingbirdCore,
                 lifecycle, nioCore, nioSSL, unixSignals, logging, metrics,
             ]),
@@ -159,8 +159,8 @@ let package = Package(
         service("WeatherFetcher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1]),
         service(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
-        service("Exporter", ["CMalloc", "Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
-        service("VirtualRun", ["CMalloc", "Client", "Storage"]),
+        service("Exporter", ["Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
+        service("VirtualRun", ["Client", "Storage"]),
         service("Importer", ["Client", "Formats", "Storage", crypto]),
         service(
             "Dashboard",
@@ -172,7 +172,7 @@ let package = Package(
         service("Device", ["Client", "Formats"]),
         service("Pacebus", ["Client", "Formats", "Storage"], exclude: ["Plans"]),
 
-        tests("Documents"),
+        tests("Documents", ["ServiceKit"]),
         tests("Timing", ["Timing", "Workouts"]),
         tests("MQTT", ["MQTT", "Timing", logging, lifecycle]),
         tests("Workouts", ["Workouts", "FIT"]),

@@ -1,5 +1,4 @@
 import Bus
-import CMalloc
 import Client
 import Formats
 import Logging
@@ -10,8 +9,6 @@ import Workouts
 
 /// The service's one flow of events and the only place where its machine meets disk and bus.
 struct ExporterLoop {
-    /// Seconds between two returns of unused memory.
-    private static let trimInterval = 60.0
 
     let context: ServiceContext
     let store: any Store
@@ -28,7 +25,7 @@ struct ExporterLoop {
     /// An export begins only with a connection, because it may have to request chunks.
     var isConnected = false
     let quota: ExportQuota
-    private var trimmedAt: Moment?
+    private var memoryTrim = MemoryTrim()
 
     /// - Parameters:
     ///   - folder: the folder of temporary files.
@@ -45,6 +42,7 @@ struct ExporterLoop {
         machine = ExporterMachine(policies: targets.policies)
         outbox = Outbox(context: context, store: store)
         metrics = ExporterMetrics(context.metrics, targets: targets.policies.keys)
+        context.limits.begin(["file_requests", "export_bytes_per_day"])
     }
 
     /// - Parameters:
@@ -77,17 +75,10 @@ struct ExporterLoop {
             // Counting takes time, so it follows the machine's sweep.
             if machine.sweptAt == now { metrics.show(machine, collector) }
             try await shareQuota(now)
-            trim(now)
+            memoryTrim.tick(now)
         }
         await flush(now)
         await work(now)
-    }
-
-    /// Returns unused memory to the system: after many files the allocator holds twice as much as is in use.
-    private mutating func trim(_ now: Moment) {
-        guard trimmedAt.map({ now.seconds(since: $0) >= Self.trimInterval }) ?? true else { return }
-        trimmedAt = now
-        malloc_trim(0)
     }
 
     /// The last flush, at shutdown.

@@ -35,6 +35,7 @@ struct ImporterLoop {
         // A commit has at most 16 MiB.
         outbox.pendingLimit = 8 << 20
         metrics = ImporterMetrics(context.metrics)
+        context.limits.begin(["import_bytes_per_day", "imports_unfinished"])
     }
 
     /// - Parameter files: the outcomes of readings since the last event.

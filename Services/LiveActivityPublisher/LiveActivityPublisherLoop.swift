@@ -38,6 +38,7 @@ struct LiveActivityPublisherLoop {
         outbox = Outbox(context: context, store: store)
         machine = LiveActivityPublisherMachine(canPush: canPush)
         metrics = LiveActivityPublisherMetrics(context.metrics)
+        context.limits.begin(["notification_registrations", "notification_alerts"])
     }
 
     /// - Parameter outcomes: the outcomes of pushes since the last event.

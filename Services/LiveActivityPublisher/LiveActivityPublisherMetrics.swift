@@ -19,6 +19,12 @@ struct LiveActivityPublisherMetrics {
         self.factory = factory
         factory.describe(Self.help)
         factory.begin(Self.prefix + "rejected_total", "reason", Rejection.reasons)
+        for event in PushThrottle.Event.allCases.map({ "\($0)" }) + RunAlert.Kind.allCases.map(\.rawValue) {
+            for outcome in ["delivered", "token_gone", "refused", "failed"] {
+                let labels = [("event", event), ("outcome", outcome)]
+                _ = Counter(label: Self.prefix + "pushes_total", dimensions: labels, factory: factory)
+            }
+        }
         for event in ["start", "update", "end", "invitation", "confirm"] {
             for outcome in ["delivered", "token_gone", "refused", "failed"] {
                 _ = Counter(

@@ -45,6 +45,7 @@ struct SessionEngineLoop {
         machine = SessionEngineMachine(asksCoach: asksCoach)
         outbox = Outbox(context: context, store: store)
         metrics = SessionEngineMetrics(context.metrics)
+        context.limits.begin(UserLimit.allCases.map(\.name) + Limits.ofBroker)
     }
 
     mutating func handle(_ event: ServiceEvent) async throws {

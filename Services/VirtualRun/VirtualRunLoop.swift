@@ -1,5 +1,4 @@
 import Bus
-import CMalloc
 import Client
 import Foundation
 import Logging
@@ -33,9 +32,7 @@ struct VirtualRunLoop {
     /// Whether ``subscriptions`` are others than at the last call of ``takeSubscriptionChange()``.
     private var haveSubscriptionsChanged = false
     private var random = SystemRandomNumberGenerator()
-    /// Seconds between two releases of unused memory: views of large runs leave four times as much as runs need.
-    private static let trimInterval = 30.0
-    private var trimmedAt: Moment?
+    private var memoryTrim = MemoryTrim()
 
     init(context: ServiceContext, store: any Store) {
         self.context = context
@@ -45,6 +42,7 @@ struct VirtualRunLoop {
         machine = VirtualRunMachine(hidingKey: HidingKey(bytes)!)
         outbox = Outbox(context: context, store: store)
         metrics = VirtualRunMetrics(context.metrics)
+        context.limits.begin(["virtual_run_requests"])
     }
 
     mutating func handle(_ event: ServiceEvent) async throws {
@@ -78,7 +76,7 @@ struct VirtualRunLoop {
                 metrics.show(machine)
                 if !hasKey { try await loadKey() }
             }
-            trim(now)
+            memoryTrim.tick(now)
             // Not with each batch: a change costs as much as there are subscriptions.
             if machine.index.takeFollowedChange() { haveSubscriptionsChanged = true }
         }
@@ -91,13 +89,6 @@ struct VirtualRunLoop {
     mutating func takeSubscriptionChange() -> Bool {
         defer { haveSubscriptionsChanged = false }
         return haveSubscriptionsChanged
-    }
-
-    /// Returns unused memory to the system.
-    private mutating func trim(_ now: Moment) {
-        guard trimmedAt.map({ now.seconds(since: $0) >= Self.trimInterval }) ?? true else { return }
-        trimmedAt = now
-        malloc_trim(0)
     }
 
     /// Another process owns everything.

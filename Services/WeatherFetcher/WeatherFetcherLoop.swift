@@ -25,6 +25,7 @@ struct WeatherFetcherLoop {
         outbox = Outbox(context: context, store: store)
         self.random = random
         metrics = WeatherFetcherMetrics(context.metrics)
+        context.limits.begin(["weather_cells"])
     }
 
     /// - Parameter answers: the outcomes of requests since the last event.

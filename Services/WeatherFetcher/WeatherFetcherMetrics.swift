@@ -19,6 +19,8 @@ struct WeatherFetcherMetrics {
         self.factory = factory
         factory.describe(Self.help)
         factory.begin(Self.prefix + "rejected_total", "reason", Rejection.reasons)
+        let outcomes = ["observed", "unchanged"] + WeatherFetchFailure.Kind.allCases.map(\.rawValue)
+        factory.begin(Self.prefix + "requests_total", "outcome", outcomes)
         messages = Counter(label: Self.prefix + "messages_total", factory: factory)
         requestTime = Timer(label: Self.prefix + "request_seconds", factory: factory)
         sessions = Meter(label: Self.prefix + "sessions", factory: factory)

@@ -48,7 +48,7 @@ package struct QueueLimits: Sendable {
 }
 
 /// The limits that drop messages, by their name in metrics.
-package enum QueueLimit: Sendable {
+package enum QueueLimit: CaseIterable, Sendable {
     case batchesPerStream
     case requestsPerOwner
     case bytesPerOwner

@@ -23,7 +23,7 @@ enum StreamOutcome: Equatable {
 }
 
 /// The limits of stored items. A device sends its items again after a time, but for those of a full session.
-enum ItemLimit {
+enum ItemLimit: CaseIterable {
     case session
     case hour
     case day

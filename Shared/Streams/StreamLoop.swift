@@ -78,6 +78,7 @@ package struct StreamLoop<Work: StreamWork> {
         self.store = store
         writer = ShardWriter(context: context, store: store)
         metrics = StreamMetrics(context.metrics, prefix: Work.metricsPrefix)
+        context.limits.begin(ItemLimit.allCases.map(\.name) + ["waiting_for_state", "viewer_requests"])
     }
 
     /// - Parameter ends: the ends of jobs since the last event.

@@ -1,4 +1,5 @@
 import Foundation
+import ServiceKit
 import TestSupport
 import Testing
 
@@ -88,6 +89,13 @@ struct AlertTests {
         }
     }
 
+    @Test func `the limits of the broker's plugin are counted from 0`() throws {
+        let path = Document.repository.appending(path: "compose/broker/plugin.c")
+        let source = try String(contentsOf: path, encoding: .utf8)
+        let list = try #require(source.firstMatch(of: /limit_names\[LIMITS\] = \{([^}]*)\}/))
+        #expect(list.1.matches(of: /"([a-z0-9_]+)"/).map { String($0.1) } == Limits.ofBroker.map { "\($0)" })
+    }
+
     /// The names of metrics: whole in a literal, or a prefix and a literal of the same file.
     private static func metrics() throws -> Set<String> {
         var names: Set<String> = []
@@ -105,7 +113,7 @@ struct AlertTests {
         // Two services share these metrics.
         let shared = try literals(of: "Shared/Streams/StreamMetrics.swift")
         names.formUnion(streamPrefixes.flatMap { prefix in shared.map { prefix + $0 } })
-        let script = Document.repository.appending(path: "compose/supervision.sh")
+        let script = Document.repository.appending(path: "compose/health.sh")
         let words = try String(contentsOf: script, encoding: .utf8).matches(of: /pacebus_[a-z_]+/)
         return names.union(words.map { String($0.0) })
     }
@@ -125,7 +133,7 @@ struct AlertTests {
             source \(Document.repository.path)/compose/common.sh
             source compose/processes.sh
             source compose/services.sh
-            source compose/supervision.sh
+            source compose/health.sh
             cd \(folder.path)
             mkdir -p data/run
             \(body)

@@ -20,7 +20,7 @@ struct PushThrottle {
     /// The longest pause that APNs may ask for, in seconds.
     static let longestPause = 3_600.0
 
-    enum Event {
+    enum Event: CaseIterable {
         case start, update, end
     }
 

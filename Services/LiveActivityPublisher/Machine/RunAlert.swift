@@ -4,7 +4,7 @@ import Workouts
 
 /// The alert that a user's view of a virtual run asks for now.
 struct RunAlert: Equatable, Sendable {
-    enum Kind: String, Codable, Sendable {
+    enum Kind: String, Codable, CaseIterable, Sendable {
         /// The user has not answered an invitation.
         case invitation
         /// The run is about to start, and the user has still to confirm.

@@ -4,7 +4,7 @@ import Workouts
 
 /// What one user may begin and keep, so that no account takes the memory or disk of the others. `Shared/Bus/README.md`
 /// lists the limits for clients.
-enum UserLimit: Hashable {
+enum UserLimit: Hashable, CaseIterable {
     case hour, day, past, plans, stored, open, memory
     case commands, edits, requests, viewerRequests
 

@@ -33,12 +33,13 @@ extension ServiceContext {
         _ handleOnce: (ServiceEvent) async throws -> Void
     ) async throws {
         let busyRatio = Meter(label: "pacebus_loop_busy_ratio", factory: metrics)
+        let readFailures = Counter(label: "pacebus_store_read_failures_total", factory: metrics)
         var busy = BusyShare(from: clock.moment)
         func handle(_ event: ServiceEvent) async throws {
             let begin = clock.moment
             liveness.mark(Liveness.loop)
             try store.verify()
-            try await retryingReads { try await handleOnce(event) }
+            try await retryingReads(counting: readFailures) { try await handleOnce(event) }
             if let share = busy.handled(from: begin, to: clock.moment) { busyRatio.set(share) }
         }
         func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
@@ -146,7 +147,7 @@ extension ServiceContext {
     }
 
     /// Repeats `body` while it fails to read the store, with backoff.
-    private func retryingReads(_ body: () async throws -> Void) async throws {
+    private func retryingReads(counting failures: Counter, _ body: () async throws -> Void) async throws {
         var delay = Self.readBackoff.lowerBound
         while true {
             do {
@@ -155,7 +156,7 @@ extension ServiceContext {
                 // A canceled read is no failure of the store.
                 try Task.checkCancellation()
                 logger.error("read failed, retrying", metadata: [LogKey.error: "\(text)"])
-                Counter(label: "pacebus_store_read_failures_total", factory: metrics).increment()
+                failures.increment()
                 try await clock.wait(for: delay)
                 liveness.mark(Liveness.loop)
                 delay = min(delay * 2, Self.readBackoff.upperBound)

@@ -62,6 +62,7 @@ package enum ServiceRunner {
         if announced {
             mqtt.will = Presence.will(configuration, at: clock.now)
             mqtt.queueRule = Topic.queueRule
+            limits.begin(QueueLimit.allCases.map(\.name))
             mqtt.onExcess = { excess, count in
                 guard let user = User(excess.owner) else { return }
                 limits.reached(excess.limit.name, by: user, at: clock.moment, count: count)

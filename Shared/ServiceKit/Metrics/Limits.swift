@@ -9,6 +9,11 @@ package import Workouts
 /// The warning counts what the user's limit stopped since the last one.
 package final class Limits: Sendable {
     static let name = "pacebus_limited_total"
+    /// The limits of the broker's plugin, as `plugin.c` names them.
+    package static let ofBroker: [StaticString] = [
+        "publish_rate", "deliveries", "offline_queue", "unread", "will", "qos_2", "subscriptions", "connections",
+        "sessions", "client_id", "logins",
+    ]
     /// The minimum seconds between two warnings about one user and limit.
     private static let interval = 60.0
     /// The maximum number of users and limits of one interval. Above it, the counter alone reports.
@@ -29,6 +34,7 @@ package final class Limits: Sendable {
         var recent: [Pair: Warning] = [:]
         var older: [Pair: Warning] = [:]
         var began: Moment?
+        var begun: Set<String> = []
 
         /// The number to log; `nil` if the last warning is too recent.
         mutating func note(_ pair: Pair, _ count: Int, _ now: Moment) -> Int? {
@@ -58,15 +64,25 @@ package final class Limits: Sendable {
         ])
     }
 
+    /// Begins the counters of limits at 0. ``reached(_:by:at:count:)`` counts these alone.
+    package func begin(_ limits: [StaticString]) {
+        let names = limits.map { "\($0)" }
+        state.withLock { $0.begun.formUnion(names) }
+        metrics.begin(Self.name, "limit", names)
+    }
+
     /// Counts that a limit stopped something of a user.
     ///
     /// - Parameters:
-    ///   - limit: a constant in `snake_case`, because each is a series of the metric.
+    ///   - limit: one that ``begin(_:)`` named, in `snake_case`: each is a series of the metric.
     ///   - count: how many messages, items or connections it stopped.
     package func reached(_ limit: StaticString, by user: User, at now: Moment, count: Int = 1) {
         Counter(label: Self.name, dimensions: [("limit", "\(limit)")], factory: metrics).increment(by: count)
         let pair = Pair(user: user, limit: "\(limit)")
-        let total = state.withLock { $0.note(pair, count, now) }
+        let total = state.withLock { state in
+            assert(state.begun.contains(pair.limit), "begin(_:) does not name the limit")
+            return state.note(pair, count, now)
+        }
         guard let total else { return }
         logger.warning(
             "limit reached",

@@ -12,6 +12,7 @@ import Workouts
 
     init() {
         limits = Limits(logger: log.logger, metrics: metrics)
+        limits.begin(["items", "sessions_hour"])
     }
 
     private func count(_ limit: String) -> Int? {
@@ -19,6 +20,10 @@ import Workouts
             $0.hasPrefix("pacebus_limited_total{limit=\"\(limit)\"} ")
         }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) }
+    }
+
+    @Test func `counters begin at 0`() {
+        #expect(count("items") == 0)
     }
 
     @Test func `everything counts, and a user and limit are logged once a minute`() {
