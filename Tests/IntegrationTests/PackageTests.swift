@@ -73,6 +73,20 @@ struct PackageTests {
             #expect(!help.text.contains("compose/\(name)"), "\(name): \(help.text)")
         }
 
+        let warnings = try await package.bash(
+            """
+            printf '%s\\n' '# LISTN=a' LISTEN=a BACKUP_FOLDER=b LISTN=c 'WEATHER PROVIDER=none' >pacebus.conf
+            cd root/usr/lib/pacebus/compose
+            sed "s|^settings=.*|settings=$OLDPWD/pacebus.conf|" admin >admin-of-test
+            bash admin-of-test --help 2>&1 >/dev/null
+            """)
+        let lines = warnings.text.split(separator: "\n").map { $0.replacing(/of \S*/, with: "of the file") }
+        #expect(
+            lines == [
+                "pacebus-admin: line 4 of the file there is no setting LISTN",
+                "pacebus-admin: line 5 of the file is not NAME=VALUE; ignored",
+            ])
+
         let accounts = try package.text("usr/lib/sysusers.d/pacebus.conf")
         let target = try package.text("usr/lib/systemd/system/pacebus.target")
         for service in Self.services {
