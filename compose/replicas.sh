@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2004,SC2034,SC2154
-# Replicas of services: SERVICE, SERVICE-2 and so on. Sourced after broker.sh, services.sh and supervision.sh.
+# Replicas of services: SERVICE, SERVICE-2 and so on. Sourced after broker.sh, services.sh, health.sh and supervision.sh.
 
 # By service: the number of its replicas, if it was set.
 declare -A replicas=()
@@ -43,7 +43,7 @@ scale_services() {
         stop 6 "${ended[@]}"
         stop 1 "${ended[@]/#/warnings-}"
         for name in "${ended[@]}"; do
-            unset "ports[$name]" "due_at[$name]" "pauses[$name]" "starts[$name]" "started_at[$name]" \
+            unset "ports[$name]" "due_at[$name]" "starts[$name]" "started_at[$name]" \
                 "looks[$name]" "looked_at[$name]" "unanswered[$name]" "has_answered[$name]" "hangs[$name]"
         done
         record_urls

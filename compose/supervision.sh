@@ -1,80 +1,33 @@
-# shellcheck shell=bash disable=SC2154
-# Restarts processes that end or hang, and records which run in data/run. Sourced after processes.sh; `launch NAME` must start one.
+# shellcheck shell=bash disable=SC2004,SC2154
+# Restarts processes that end, and records which run in data/run. Sourced after processes.sh and health.sh; `launch NAME` must
+# start one. The Debian package leaves this to systemd.
 
-# Seconds: the first and the longest pause before a restart, and how long a process must run before its next pause is the first again.
-first_pause=1
-longest_pause=60
-steady_after=300
-# Seconds between two looks at whether a process answers, one until its first answer; and the time that one may take: opening
-# a large store delays it.
-look_every=5
-start_limit=600
+# Seconds before a restart: more if the process ran less than $short_run, because it will hardly run longer now.
+short_pause=1
+long_pause=5
+short_run=10
 
-# By name: when it started and when it is due to start again, in seconds of uptime; its next pause; how often it was started.
-declare -A started_at=() due_at=() pauses=() starts=()
+# By name: when it is due to start again, in seconds of uptime.
+declare -A due_at=()
 
-# By name: the job that looks at the process, when it began, the looks in a row without an answer, and whether there was one.
-declare -A looks=() looked_at=() unanswered=() has_answered=()
-
-# By name: how often the process hung. And when data/run/metrics.prom is due, in seconds of uptime.
-declare -A hangs=()
-metrics_due=0
-
-# read_uptime: sets $now. The wall clock may step.
-read_uptime() {
-    read -r now _ </proc/uptime
-    now=${now%.*}
-}
-
-# supervise NAME: starts the process again if it has ended, after a pause that doubles each time, or at once if
-# compose/restart asks for it.
+# supervise NAME: starts the process again if it has ended, after a pause, or at once if compose/restart asks for it.
 supervise() {
+    local wait=$short_pause
     read_uptime
     if [[ -e data/run/restart-$1 ]]; then
         say "Restarting $1"
         stop 6 "$1"
         rm -f "data/run/restart-$1"
-        unset "pauses[$1]"
         start_again "$1"
     elif [[ -v due_at[$1] ]]; then
         if ((now >= due_at[$1])); then start_again "$1"; fi
     elif ! is_running "$1"; then
-        local pause=${pauses[$1]:-$first_pause}
-        if ((now - started_at[$1] >= steady_after)); then pause=$first_pause; fi
-        say "$1 ended unexpectedly and starts again in $pause s; see data/log/$1.log, which ends with:"
+        if ((now - started_at[$1] < short_run)); then wait=$long_pause; fi
+        say "$1 ended unexpectedly and starts again in $wait s; see data/log/$1.log, which ends with:"
         say "  $(tail -n 1 "data/log/$1.log" | printable)"
         unset "pids[$1]"
-        due_at[$1]=$((now + pause))
-        pauses[$1]=$((pause * 2 < longest_pause ? pause * 2 : longest_pause))
+        due_at[$1]=$((now + wait))
         record_processes
-    fi
-}
-
-# look_at NAME: kills the process if it answers twice in a row nothing, or that it hangs. It has ended then, and starts again.
-look_at() {
-    is_running "$1" || return 0
-    read_uptime
-    if [[ ! -v looks[$1] ]]; then
-        local pause=1
-        if [[ -v has_answered[$1] ]]; then pause=$look_every; fi
-        ((now >= looked_at[$1] + pause)) || return 0
-        looked_at[$1]=$now
-        answers "$1" "${ports[$1]}" 9>&- &
-        looks[$1]=$!
-        return
-    fi
-    if kill -0 "${looks[$1]}" 2>/dev/null; then return; fi
-    if wait "${looks[$1]}"; then
-        has_answered[$1]=yes
-        unanswered[$1]=0
-    elif [[ -v has_answered[$1] ]] || ((now >= started_at[$1] + start_limit)); then
-        unanswered[$1]=$((unanswered[$1] + 1))
-    fi
-    unset "looks[$1]"
-    if ((unanswered[$1] >= 2)); then
-        say "$1 hangs and is killed"
-        hangs[$1]=$((${hangs[$1]:-0} + 1))
-        kill_now "$1"
     fi
 }
 
@@ -82,18 +35,8 @@ start_again() {
     unset "due_at[$1]"
     launch "$1"
     note_start "$1"
-    say "$1 runs again"
-}
-
-# note_start NAME: the process has just started.
-note_start() {
-    read_uptime
-    started_at[$1]=$now
-    looked_at[$1]=$now
-    unanswered[$1]=0
-    unset "looks[$1]" "has_answered[$1]"
-    starts[$1]=$((${starts[$1]:-0} + 1))
     record_processes
+    say "$1 runs again"
 }
 
 # record_processes: writes data/run/processes, a line for each supervised process: its name, its process id or 0 while it waits for
@@ -104,54 +47,4 @@ record_processes() {
         if [[ -v starts[$name] ]]; then say "$name ${pids[$name]:-0} $((starts[$name] - 1))"; fi
     done 2>/dev/null >data/run/processes.new || return 0 # a full disk ends nothing
     mv data/run/processes.new data/run/processes
-}
-
-# record_metrics: writes data/run/metrics.prom at most every 15 s, for the textfile collector of prometheus-node-exporter.
-record_metrics() {
-    local text
-    read_uptime
-    ((now >= metrics_due)) || return 0
-    metrics_due=$((now + 15))
-    text=$(system_metrics 2>/dev/null) || return 0
-    # Another account may read it: it has no secrets. A full disk ends nothing.
-    (umask 022 && say "$text" 2>/dev/null >data/run/metrics.prom.new) || return 0
-    mv data/run/metrics.prom.new data/run/metrics.prom
-}
-
-system_metrics() {
-    local name file up size free
-    describe pacebus_supervisor_timestamp_seconds gauge "When compose/up last wrote these metrics, in Unix seconds."
-    say "pacebus_supervisor_timestamp_seconds $EPOCHSECONDS"
-    describe pacebus_process_up gauge "1 if the process runs and its last check did not fail, else 0."
-    for name in "${supervised[@]}"; do
-        up=0
-        if is_running "$name" && ((${unanswered[$name]:-0} == 0)); then up=1; fi
-        say "pacebus_process_up{process=\"$name\"} $up"
-    done
-    describe pacebus_process_restarts_total counter "Restarts of the process."
-    for name in "${supervised[@]}"; do
-        say "pacebus_process_restarts_total{process=\"$name\"} $((${starts[$name]:-1} - 1))"
-    done
-    describe pacebus_process_hangs_total counter "Times that the process hung and was killed."
-    for name in "${supervised[@]}"; do say "pacebus_process_hangs_total{process=\"$name\"} ${hangs[$name]:-0}"; done
-    read -r size free < <(df --output=size,avail --block-size=1 data | tail -n 1) || return 1
-    describe pacebus_data_disk_size_bytes gauge "Size of the disk of the folder data, in bytes."
-    say "pacebus_data_disk_size_bytes $size"
-    describe pacebus_data_disk_free_bytes gauge "Free space on the disk of the folder data, in bytes."
-    say "pacebus_data_disk_free_bytes $free"
-    describe pacebus_backup_timestamp_seconds gauge "When the newest backup began, in Unix seconds; 0 without a backup."
-    say "pacebus_backup_timestamp_seconds $(stat -c %Y data/last-backup || say 0)"
-    describe pacebus_certificate_expires_timestamp_seconds gauge "When the certificate expires, in Unix seconds."
-    for file in ${listen:+data/tls/server.crt data/tls/ca.crt} ${TLS_CERT_FILE:+"$TLS_CERT_FILE"}; do
-        say "pacebus_certificate_expires_timestamp_seconds{file=\"${file//[\"\\]/_}\"} $(expiry_of "$file")"
-    done
-}
-
-# describe METRIC TYPE HELP: prints what precedes the samples of a metric.
-describe() { printf '# HELP %s %s\n# TYPE %s %s\n' "$1" "$3" "$1" "$2"; }
-
-# expiry_of FILE: prints when a certificate expires, in Unix seconds; 0 if it cannot be read.
-expiry_of() {
-    local end
-    if end=$(openssl x509 -in "$1" -noout -enddate); then date --date "${end#*=}" +%s; else say 0; fi
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# The attacks of compose/chaos on replicas and on PostgreSQL. Sourced after replicas.sh, supervision.sh and servers.sh.
+# The attacks of compose/chaos on replicas and on PostgreSQL. Sourced after replicas.sh, health.sh, supervision.sh and servers.sh.
 
 # prepare_attack SERVICE=N…: chooses PostgreSQL and the numbers of replicas.
 prepare_attack() {
@@ -29,8 +29,8 @@ attack_system() {
     shift 2
     gcc -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror "$tests/Chaos/devices.c" \
         "$tests"/Benchmarks/{sender,stream,mqtt,measure}.c -lm -o data/devices
-    # Each kill is to be the first one: without a longer pause before the restart.
-    steady_after=0
+    # Kills follow each other fast.
+    short_run=0
     supervised=("${instances[@]}")
     for name in "${supervised[@]}"; do note_start "$name"; done
     start client /usr/bin/python3 -B "$tests/Chaos/$program" "$seed" "${ports[mqtt]}" $((minutes * 60)) "$@" \

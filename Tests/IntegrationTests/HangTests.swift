@@ -62,7 +62,7 @@ struct HangTests {
             cd \(folder.path)
             source compose/common.sh
             source compose/processes.sh
-            source compose/supervision.sh
+            source compose/health.sh
             mkdir -p data/run data/log
             supervised=(x)
             ports[x]=1 pids[x]=1 clock=0
