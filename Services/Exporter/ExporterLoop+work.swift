@@ -72,7 +72,7 @@ extension ExporterLoop {
                 collecting[work.key] = (work, workout)
                 collector.want(work.key, summaries: work.summaries, grace: grace, now: now)
             } catch {
-                context.logger.error("corrupt record ignored", metadata: [LogKey.record: "workouts/\(work.key)"])
+                context.logger.error("corrupt record ignored", metadata: LogKey.record("workouts", "\(work.key)"))
                 end(work, .refused("the stored workout is corrupt"), now)
             }
         }
@@ -199,7 +199,7 @@ extension ExporterLoop {
             if isWanted(exports) { outbox.add(machine.load(exports, of: key, now: now)) }
         } catch {
             // Its workout is exported again, under the same keys and names.
-            context.logger.error("corrupt record ignored", metadata: [LogKey.record: "exports/\(record.key)"])
+            context.logger.error("corrupt record ignored", metadata: LogKey.record("exports", record.key))
         }
     }
 

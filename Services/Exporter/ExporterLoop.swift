@@ -9,7 +9,6 @@ import Workouts
 
 /// The service's one flow of events and the only place where its machine meets disk and bus.
 struct ExporterLoop {
-
     let context: ServiceContext
     let store: any Store
     let metrics: ExporterMetrics

@@ -22,7 +22,7 @@ struct ExporterService: Service {
                 uploadTimeout: uploadTimeout)
             let targets = ExportTargets(configuration, resources)
             for name in targets.configured.map({ type(of: $0).name }) {
-                context.logger.info("export target configured", metadata: ["target": "\(name)"])
+                context.logger.info("export target configured", metadata: [LogKey.target: "\(name)"])
             }
             var loop = ExporterLoop(
                 context: context, targets: targets, store: store, folder: configuration.temporaryFolder,

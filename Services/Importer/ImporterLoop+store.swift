@@ -32,7 +32,7 @@ extension ImporterLoop {
                 machine.load(try JSONCoding.decode(ImportRecord.self, from: record.value, now: now), of: key, now: now)
             } catch {
                 // The client sends its parts again.
-                context.logger.error("corrupt record ignored", metadata: [LogKey.record: "imports/\(record.key)"])
+                context.logger.error("corrupt record ignored", metadata: LogKey.record("imports", record.key))
             }
         }
         machine.quota.load(try await store.records(in: DailyQuota.collection, shards: shards), now)

@@ -96,7 +96,7 @@ struct LiveActivityPublisherLoop {
                     try JSONCoding.decode(ActivityRecord.self, from: record.value, now: now), of: key, now: now)
             } catch {
                 // Devices register again.
-                context.logger.error("corrupt record ignored", metadata: [LogKey.record: "activities/\(record.key)"])
+                context.logger.error("corrupt record ignored", metadata: LogKey.record("activities", record.key))
             }
         }
         for record in try await store.records(in: NotificationRecord.notifications, shards: shards) {
@@ -105,7 +105,7 @@ struct LiveActivityPublisherLoop {
                 machine.notifications.load(
                     try JSONCoding.decode(NotificationRecord.self, from: record.value, now: now), of: user, now: now)
             } catch {
-                context.logger.error("corrupt record ignored", metadata: [LogKey.record: "notifications/\(record.key)"])
+                context.logger.error("corrupt record ignored", metadata: LogKey.record("notifications", record.key))
             }
         }
         context.logger.info("activities loaded", metadata: [LogKey.count: "\(machine.entries.count)"])

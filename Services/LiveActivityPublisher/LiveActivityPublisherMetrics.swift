@@ -25,13 +25,6 @@ struct LiveActivityPublisherMetrics {
                 _ = Counter(label: Self.prefix + "pushes_total", dimensions: labels, factory: factory)
             }
         }
-        for event in ["start", "update", "end", "invitation", "confirm"] {
-            for outcome in ["delivered", "token_gone", "refused", "failed"] {
-                _ = Counter(
-                    label: Self.prefix + "pushes_total", dimensions: [("event", event), ("outcome", outcome)],
-                    factory: factory)
-            }
-        }
         messages = Counter(label: Self.prefix + "messages_total", factory: factory)
         time = Timer(label: Self.prefix + "push_seconds", factory: factory)
         inFlight = Meter(label: Self.prefix + "pushes_in_flight", factory: factory)

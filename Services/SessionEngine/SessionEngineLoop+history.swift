@@ -235,7 +235,7 @@ extension SessionEngineLoop {
             return try JSONCoding.decode(Value.self, from: record.value, now: context.clock.moment)
         } catch {
             context.logger.error(
-                "corrupt record set aside", metadata: [LogKey.record: "\(collection.name)/\(record.key)"])
+                "corrupt record set aside", metadata: LogKey.record(collection.name, record.key))
             outbox.add([.setAside(record.shard, collection, key: record.key, value: record.value)])
             let isSession = [SessionRecord.sessions, SessionRecord.history].contains(collection)
             if isSession, let key = SessionKey(record.key) { outbox.add(machine.loseRecord(of: key)) }

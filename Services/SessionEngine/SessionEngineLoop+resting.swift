@@ -133,7 +133,7 @@ extension SessionEngineLoop {
 
     private mutating func refuse(_ path: String) {
         refusedPurges.insert(path)
-        context.logger.error("purge file cannot be removed, ignored; remove it", metadata: ["file": "\(path)"])
+        context.logger.error("purge file cannot be removed, ignored; remove it", metadata: [LogKey.file: "\(path)"])
     }
 
     private var purgeFolder: String {

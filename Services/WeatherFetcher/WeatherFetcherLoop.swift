@@ -66,7 +66,7 @@ struct WeatherFetcherLoop {
                 machine.load(stored, of: key, now: now)
             } catch {
                 // The engine publishes a live session's state again, and its weather follows.
-                context.logger.error("corrupt record ignored", metadata: [LogKey.record: "\(record.key)"])
+                context.logger.error("corrupt record ignored", metadata: LogKey.record("sessions", record.key))
             }
         }
     }
@@ -114,7 +114,7 @@ struct WeatherFetcherLoop {
             case .refusing(let failure, let until):
                 context.logger.error(
                     "weather requests refused, pausing for an hour; check credentials and terms",
-                    metadata: [LogKey.reason: "\(failure)", "until": "\(Int(until.seconds))"])
+                    metadata: [LogKey.reason: "\(failure)", LogKey.until: "\(Int(until.seconds))"])
             }
         }
     }

@@ -18,7 +18,8 @@ struct WeatherFetcherService: Service {
     func run() async throws {
         let provider = weather.provider
         context.logger.info(
-            "weather provider configured", metadata: ["provider": "\(provider.map { type(of: $0).name } ?? "none")"])
+            "weather provider configured",
+            metadata: [LogKey.provider: "\(provider.map { type(of: $0).name } ?? "none")"])
         var loop = WeatherFetcherLoop(context: context, machine: machine(provider), store: store)
         try await HTTPClient.withHTTPClient(configuration: WeatherSource.http(timeout)) { client in
             let source = provider.map {

@@ -189,7 +189,7 @@ extension StreamLoop {
                 machine.retry(end, now: now)
             }
         case (.corrupt, _), (.failed, _):
-            context.logger.error("item read failed, retrying", metadata: ["session": "\(job.key)"])
+            context.logger.error("item read failed, retrying", metadata: LogKey.session(job.key))
             machine.retry(end, now: now)
         }
         machine.release(job)

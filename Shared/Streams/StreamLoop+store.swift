@@ -64,7 +64,7 @@ extension StreamLoop {
             } catch {
                 // The session engine publishes the state again; the items are stored apart.
                 if let key = SessionKey(record.key) { missingRecords.noteCorrupt(key) }
-                context.logger.error("corrupt record ignored", metadata: ["record": "\(record.key)"])
+                context.logger.error("corrupt record ignored", metadata: LogKey.record("sessions", record.key))
             }
         }
         let absent = wanted.filter { machine.sessions[$0] == nil }
@@ -129,7 +129,7 @@ extension StreamLoop {
         let stored = StoredItems<Work>(records, unsaved: session.unsavedChunks)
         for device in stored.corrupt {
             // The device sends the rest again, which overwrites what is unreadable.
-            context.logger.error("corrupt items ignored", metadata: ["stream": "\(key)/\(device)"])
+            context.logger.error("corrupt items ignored", metadata: LogKey.session(key, [LogKey.device: "\(device)"]))
         }
         machine.fold(session, stored, now: now)
         return stored
@@ -183,7 +183,7 @@ extension StreamLoop {
         if ignored > 0 {
             context.logger.error(
                 "unreadable journal entries ignored; devices will resend these items",
-                metadata: ["entries": "\(ignored)"])
+                metadata: [LogKey.count: "\(ignored)"])
         }
     }
 

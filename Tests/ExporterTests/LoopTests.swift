@@ -299,8 +299,11 @@ import Workouts
         try await begin()
         var run = try await LoopRun(folder)
         let wrong = run.log.lines.filter { $0.hasPrefix("error corrupt record") }
-        #expect(wrong.first == "error corrupt record ignored record=exports/\(workouts[0].key)")
-        #expect(wrong.last == "error corrupt record ignored record=workouts/\(workouts[1].key)")
+        func line(_ collection: String, _ key: SessionKey) -> String {
+            "error corrupt record ignored record=\(collection)/\(key) session=\(key.session) user=\(key.user)"
+        }
+        #expect(wrong.first == line("exports", workouts[0].key))
+        #expect(wrong.last == line("workouts", workouts[1].key))
         #expect(run.loop.machine.entries[workouts[1].key]?.record[.folder]?.status == .failed)
         try await run.deliver(workouts[2].chunks)
         try await run.pass(1, await run.work())

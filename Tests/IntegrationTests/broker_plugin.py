@@ -620,6 +620,16 @@ def wrong_passwords_slow_no_login():
     assert Client("anna", password).is_connected
     assert refused(lambda: Client("nobody", "wrong")) and refused(lambda: Client("anna", ""))
 
+    def failures():
+        with open("data/log/mosquitto.log") as log:
+            return re.findall(r"Login failed: account (.*), address (.*), count (\d+)\n", log.read())
+
+    # Once a second, so those of the attack are few lines.
+    assert failures()[0] == ("anna", "127.0.0.1", "1") and len(failures()) < 15, failures()
+    for name, shown in (("nobody", "nobody"), ("no/body", "with an invalid name")):
+        while failures()[-1][:2] != (shown, "127.0.0.1"):
+            assert refused(lambda: Client(name, "wrong"))
+
 
 def a_password_that_is_not_checked_is_not_refused():
     """More passwords than one address may try at one time, so that one login exceeds the limit."""

@@ -174,13 +174,29 @@ static void note_use(struct account *account, struct secret *secret, const char 
     account->is_used = true;
 }
 
+/// Logs a failed login, at most one a second with the count of all since the last line. Health checks have no name.
+static int fail(const struct mosquitto_evt_basic_auth *login, int code) {
+    static double logged_at = -1;
+    static unsigned long count;
+    if (login->username == NULL) return code;
+    count++;
+    if (now() - logged_at < 1) return code;
+    mosquitto_log_printf(
+        MOSQ_LOG_NOTICE, "Login failed: account %.64s, address %s, count %lu",
+        is_name(login->username) ? login->username : "with an invalid name", mosquitto_client_address(login->client),
+        count);
+    logged_at = now();
+    count = 0;
+    return code;
+}
+
 static int on_login(int event, void *data, void *user_data) {
     (void)event, (void)user_data;
     struct mosquitto_evt_basic_auth *login = data;
     struct mosquitto *client = login->client;
     if (accounts_refresh()) accounts_visit(publish_account);
     struct account *account = login->username ? account_named(login->username) : NULL;
-    if (account == NULL || account->secrets == NULL) return MOSQ_ERR_AUTH;
+    if (account == NULL || account->secrets == NULL) return fail(login, MOSQ_ERR_AUTH);
     if (!is_supported(client)) {
         mosquitto_log_printf(MOSQ_LOG_ERR, "Error: unsupported broker; install Debian's mosquitto 2.0.11");
         return MOSQ_ERR_AUTH;
@@ -197,7 +213,7 @@ static int on_login(int event, void *data, void *user_data) {
     struct secret *secret =
         login->password ? account_verify(account, login->password, address, now(), &is_limited) : NULL;
     // Errors but MOSQ_ERR_AUTH close the connection without CONNACK, and clients retry: the password may be right.
-    if (secret == NULL) return is_limited ? MOSQ_ERR_CONN_REFUSED : MOSQ_ERR_AUTH;
+    if (secret == NULL) return fail(login, is_limited ? MOSQ_ERR_CONN_REFUSED : MOSQ_ERR_AUTH);
     const char *id = mosquitto_client_id(client);
     struct connection *other = connection_with(id);
     if (other && other->account != account) return refuse(account, CLIENT_ID, MOSQ_ERR_AUTH);

@@ -125,6 +125,6 @@ struct ExportTargets: Sendable {
     }
 
     private func metadata(_ target: any ExportTarget, _ error: any Error) -> Logger.Metadata {
-        ["target": "\(type(of: target).name)", LogKey.error: "\(error)"]
+        [LogKey.target: "\(type(of: target).name)", LogKey.error: "\(error)"]
     }
 }

@@ -60,7 +60,8 @@ package final class CertificateFiles: Sendable {
             state.content = content
             guard let configuration = try? content?.configuration() else {
                 logger.warning(
-                    "not a certificate and its key, using the former ones", metadata: ["file": "\(certificateFile)"])
+                    "not a certificate and its key, using the former ones",
+                    metadata: [LogKey.file: "\(certificateFile)"])
                 return state.change
             }
             state.change.certificateChain = configuration.certificateChain

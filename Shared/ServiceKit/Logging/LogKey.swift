@@ -14,9 +14,11 @@ package enum LogKey {
     package static let count = "count"
     package static let device = "device"
     package static let error = "error"
+    package static let file = "file"
     package static let importID = "import"
     package static let instance = "instance"
     package static let limit = "limit"
+    package static let provider = "provider"
     package static let reason = "reason"
     package static let record = "record"
     package static let revision = "revision"
@@ -24,15 +26,22 @@ package enum LogKey {
     package static let shards = "shards"
     package static let status = "status"
     package static let store = "store"
-    package static let stream = "stream"
     package static let target = "target"
     package static let topic = "topic"
+    package static let until = "until"
     package static let user = "user"
     package static let version = "version"
 
     /// What every line about a session has, so that one search finds the story of a workout in all logs.
     package static func session(_ key: SessionKey, _ other: Logger.Metadata = [:]) -> Logger.Metadata {
         other.merging([user: "\(key.user)", session: "\(key.session)"]) { $1 }
+    }
+
+    /// The metadata of a record in the store, with the session or the user that its key names.
+    package static func record(_ collection: String, _ key: String) -> Logger.Metadata {
+        let record: Logger.Metadata = [Self.record: "\(collection)/\(key)"]
+        if let key = SessionKey(key) { return session(key, record) }
+        return User(key).map { record.merging([user: "\($0)"]) { $1 } } ?? record
     }
 
     /// The metadata of what a topic is about.

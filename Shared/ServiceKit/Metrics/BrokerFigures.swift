@@ -38,8 +38,9 @@ final class BrokerFigures: Sendable {
         return true
     }
 
-    /// Removes mosquitto's figures: another process shows them from now on.
+    /// Removes mosquitto's figures, and the totals to count from: another process has them from now on.
     func forget() {
+        totals.withLock { $0 = [:] }
         gauges.withLock { gauges in
             for gauge in gauges.values { gauge.destroy() }
             gauges = [:]
@@ -53,7 +54,8 @@ final class BrokerFigures: Sendable {
             totals[message.topic] = nil
             return
         }
-        let last = totals[message.topic] ?? 0
+        // What came before the first subscription was counted by another process, or before a restart.
+        let last = totals[message.topic] ?? (message.retain ? total : 0)
         totals[message.topic] = total
         // A restarted broker counts from 0.
         let new = total >= last ? total - last : total

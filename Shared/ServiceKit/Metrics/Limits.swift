@@ -64,7 +64,7 @@ package final class Limits: Sendable {
         ])
     }
 
-    /// Begins the counters of limits at 0. ``reached(_:by:at:count:)`` counts these alone.
+    /// Begins the counters of limits at 0. Each limit must be named here before ``reached(_:by:at:count:)`` counts it.
     package func begin(_ limits: [StaticString]) {
         let names = limits.map { "\($0)" }
         state.withLock { $0.begun.formUnion(names) }

@@ -34,6 +34,24 @@ import Testing
         #expect(observe(figures, ("other", "1")) == ["other"])
     }
 
+    @Test func `a total from before the first subscription counts nothing`() {
+        let figures = BrokerFigures(metrics: metrics)
+        let topic = "$SYS/pacebus/limited/qos_2/ann"
+        func observe(_ total: String, isRetained: Bool) {
+            let message = MQTTMessage(topic: topic, payload: Array(total.utf8), qos: .atMostOnce, retain: isRetained)
+            _ = figures.observe(MQTTBatch(messages: [message]) {})
+        }
+        observe("900", isRetained: true)
+        observe("903", isRetained: false)
+        // After another connect.
+        observe("904", isRetained: true)
+        #expect(count("qos_2") == "4")
+        // Another process counted meanwhile.
+        figures.forget()
+        observe("950", isRetained: true)
+        #expect(count("qos_2") == "4")
+    }
+
     @Test func `a total below zero counts nothing`() {
         let figures = BrokerFigures(metrics: metrics)
         let topic = "$SYS/pacebus/limited/qos_2/ann"
