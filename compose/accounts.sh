@@ -77,6 +77,12 @@ need_account() {
 
 # rotate_services: gives all services and the operator new passwords. The previous ones stay valid too, as ACCOUNT/old,
 # for services that run.
+# write_operator PORT: writes the file that mosquitto_sub reads its options from: the password stays out of the process list.
+write_operator() {
+    mkdir -p data/operator
+    printf -- '-h 127.0.0.1\n-p %s\n-u %s\n-P %s\n' "$1" "$operator" "$(<data/secrets/$operator)" >data/operator/mosquitto_sub
+}
+
 rotate_services() {
     local account secret
     change_accounts hash_new_passwords

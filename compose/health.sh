@@ -30,7 +30,7 @@ note_start() {
     starts[$1]=$((${starts[$1]:-0} + 1))
 }
 
-# look_at NAME: kills the process if it answers twice in a row nothing, or that it hangs. It has ended then, and starts again.
+# look_at NAME: kills the process after two failed checks in a row. Its supervisor starts it again.
 look_at() {
     is_running "$1" || return 0
     read_uptime

@@ -2,17 +2,14 @@
 # Restarts processes that end, and records which run in data/run. Sourced after processes.sh and health.sh; `launch NAME` must
 # start one. The Debian package leaves this to systemd.
 
-# Seconds before a restart: more if the process ran less than $short_run, because it will hardly run longer now.
-short_pause=1
-long_pause=5
-short_run=10
+# Seconds before a restart, as in the package.
+pause=1
 
 # By name: when it is due to start again, in seconds of uptime.
 declare -A due_at=()
 
 # supervise NAME: starts the process again if it has ended, after a pause, or at once if compose/restart asks for it.
 supervise() {
-    local wait=$short_pause
     read_uptime
     if [[ -e data/run/restart-$1 ]]; then
         say "Restarting $1"
@@ -22,11 +19,10 @@ supervise() {
     elif [[ -v due_at[$1] ]]; then
         if ((now >= due_at[$1])); then start_again "$1"; fi
     elif ! is_running "$1"; then
-        if ((now - started_at[$1] < short_run)); then wait=$long_pause; fi
-        say "$1 ended unexpectedly and starts again in $wait s; see data/log/$1.log, which ends with:"
+        say "$1 ended unexpectedly and starts again in $pause s; see data/log/$1.log, which ends with:"
         say "  $(tail -n 1 "data/log/$1.log" | printable)"
         unset "pids[$1]"
-        due_at[$1]=$((now + wait))
+        due_at[$1]=$((now + pause))
         record_processes
     fi
 }

@@ -29,10 +29,9 @@ attack_system() {
     shift 2
     gcc -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror "$tests/Chaos/devices.c" \
         "$tests"/Benchmarks/{sender,stream,mqtt,measure}.c -lm -o data/devices
-    # Kills follow each other fast.
-    short_run=0
     supervised=("${instances[@]}")
     for name in "${supervised[@]}"; do note_start "$name"; done
+    record_processes
     start client /usr/bin/python3 -B "$tests/Chaos/$program" "$seed" "${ports[mqtt]}" $((minutes * 60)) "$@" \
         > >(tee data/log/client.log) 2>&1
     while is_running client; do

@@ -306,6 +306,10 @@ def check_monitor(item):
     offered = {work["metadata"]["name"]: {name for name in ports(work) if "health" in name} for work in works}
     if scraped != set().union(*offered.values()):
         problem(item, f"the pods have other ports than {sorted(scraped)}")
+    for end in item["spec"]["podMetricsEndpoints"]:
+        # The operator's own job would be pacebus/pacebus, and the alerts name another.
+        if {"targetLabel": "job", "replacement": "pacebus"} not in end["relabelings"]:
+            problem(item, f"the targets of {end['port']} are not of the job pacebus")
     for name in names("Deployment") - {name for name, found in offered.items() if found}:
         problem(item, f"it does not scrape {name}")
 
