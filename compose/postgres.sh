@@ -67,7 +67,8 @@ run_alone() {
         "${2-pacebus}" 7<"$1" >>data/log/postgres.log 2>&1 || stopped_by_itself postgres
 }
 
-# prepare_roles: prints the statements that give each service a role and a schema, and compose/backup a role that reads all of them.
+# prepare_roles: prints the statements that give each service a role and a schema, compose/backup a role that reads all of them, and a
+# program that watches the server one that reads its figures.
 prepare_roles() {
     local service
     for service in "${stored[@]}"; do
@@ -76,6 +77,8 @@ prepare_roles() {
     done
     prepare_role backup
     say 'GRANT pg_read_all_data TO backup;'
+    prepare_role monitor
+    say 'GRANT pg_monitor TO monitor;'
 }
 
 # prepare_role NAME: prints the statements for a role with the password in its file, which is created if it is missing.

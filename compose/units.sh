@@ -51,15 +51,24 @@ claim_data() {
 
 read_log() { journalctl --quiet --output=cat --unit "$(unit_of "$1")" --lines "$2" ${3:+--follow}; }
 
-# Of the last start alone: what an earlier one complained of may be over.
+# Of the last start alone if it runs: what an earlier one complained of may be over.
 recent_log() {
-    local id
-    id=$(systemctl show --value --property InvocationID "$(unit_of "$1")")
+    local id unit
+    unit=$(unit_of "$1")
+    if ! systemctl is-active --quiet "$unit"; then
+        journalctl --quiet --output=cat --unit "$unit" --lines 50
+        return
+    fi
+    id=$(systemctl show --value --property InvocationID "$unit")
     journalctl --quiet --output=cat --lines 10000 "_SYSTEMD_INVOCATION_ID=$id" + "INVOCATION_ID=$id"
 }
 
 state_without_process() {
-    case $(systemctl is-active "$(unit_of "$1")" || true) in
+    local state
+    state=$(systemctl is-active "$(unit_of "$1")" || true)
+    # It is so for a moment between two starts.
+    if [[ $state == inactive ]]; then sleep 0.3 && state=$(systemctl is-active "$(unit_of "$1")" || true); fi
+    case $state in
         inactive) say stopped ;;
         failed) say failed ;;
         *) say restarting ;;

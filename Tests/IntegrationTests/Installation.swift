@@ -11,10 +11,13 @@ final class Installation {
         case exporter
         case virtualRun = "virtual-run"
         case importer
+        case weatherFetcher = "weather-fetcher"
+        case publisher = "live-activity-publisher"
     }
 
     /// The services of every workout.
     static let workoutServices: [Service] = [.engine, .aggregator, .router, .exporter]
+    static let runServices = workoutServices + [.virtualRun, .importer]
 
     let broker: Mosquitto
     let folder: TemporaryFolder
@@ -51,6 +54,8 @@ final class Installation {
         if service == .exporter {
             settings += ["--export-folder", exports, "--export-formats", "fit,tcx,gpx,csv,json"] + exportSettings
         }
+        // No one listens there.
+        if service == .weatherFetcher { settings += ["--weather-url", "http://127.0.0.1:9"] }
         processes[service] = try Self.run(service.rawValue, settings, log: log(service))
     }
 

@@ -1,3 +1,4 @@
+import Bus
 import Foundation
 import TestSupport
 import Testing
@@ -51,6 +52,7 @@ struct ReleaseTests {
         let installation = try await Installation(services: Installation.Service.allCases)
         try await play(SessionKey(user, session), start: 1_700_000_000, in: installation)
         _ = try await ask(installation, ["invite", "ben", "--distance", "5000"])
+        try await registerPhone(in: installation)
         let release = Self.folder.appending(path: try #require(Self.written))
         try FileManager.default.createDirectory(at: release, withIntermediateDirectories: true)
         for (name, arguments) in questions {
@@ -71,6 +73,19 @@ struct ReleaseTests {
             ("history.txt", ["history"]), ("workout.csv", ["export", "\(session)", "--format", "csv", "-o", "-"]),
             ("workout.gpx", ["export", "\(session)", "--format", "gpx", "-o", "-"]),
         ]
+    }
+
+    /// Registers a phone for notifications, which a user withdraws years later.
+    private func registerPhone(in installation: Installation) async throws {
+        let client = Client("phone-1")!
+        let registration = NotificationRegistration(
+            id: CommandID(UUID()), client: client, device: Device("phone-1")!,
+            action: .register(token: String(repeating: "a1", count: 32), environment: .sandbox))
+        try await BusObserver.run(port: installation.broker.port) { observer in
+            await observer.publish(
+                Topic.user(user, .notificationsRegister).message(JSONCoding.encode(registration)))
+            _ = try await observer.wait(for: Topic.user(user, .replies(client)).name)
+        }
     }
 
     /// Plays a recording of a minute with samples and a route.

@@ -31,7 +31,7 @@ struct VirtualRunFaultTests {
     private func play(
         speedUp: Int, faults: ((Installation, FaultyLink, ChildProcess) async throws -> Void)? = nil, seed: UInt64
     ) async throws -> Outcome {
-        let installation = try await Installation(services: Installation.Service.allCases)
+        let installation = try await Installation(services: Installation.runServices)
         let link =
             try faults.map { _ in try FaultyLink(to: installation.broker.port, random: SeededRandom(seed: seed)) }
         defer { link?.close() }
@@ -77,7 +77,7 @@ struct VirtualRunFaultTests {
         let actual = try await play(
             speedUp: 5,
             faults: { installation, link, fleet in
-                let victims: [Installation.Service?] = Installation.Service.allCases.map(Optional.some) + [nil]
+                let victims: [Installation.Service?] = Installation.runServices.map(Optional.some) + [nil]
                 // The first pass kills each once.
                 let certain = victims.shuffled(using: &random).map { ($0, Fault.kill) }
                 let drawn = victims.shuffled(using: &random).map { ($0, Fault.drawn.randomElement(using: &random)!) }

@@ -59,7 +59,7 @@ struct VirtualRunTests {
     }
 
     @Test func `two people run together and get the same results`() async throws {
-        let installation = try await Installation(services: Installation.Service.allCases)
+        let installation = try await Installation(services: Installation.runServices)
         try await BusObserver.run(port: installation.broker.port) { observer in
             let invited = try await pacebus(installation, ann, "invite", "ben", "--distance", "500")
             let run = try #require(created(invited), "\(invited)")
@@ -88,7 +88,7 @@ struct VirtualRunTests {
 
     @Test func `a run's HealthKit hand-over holds heart rate, energy, distance, workout and route`() async throws {
         let installation = try await Installation(
-            services: Installation.Service.allCases)
+            services: Installation.runServices)
         try await BusObserver.run(port: installation.broker.port) { observer in
             let invited = try await pacebus(installation, ann, "invite", "--pace", "5:30", "--distance", "300")
             let run = try #require(created(invited), "\(invited)")

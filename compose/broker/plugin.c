@@ -174,7 +174,7 @@ static void note_use(struct account *account, struct secret *secret, const char 
     account->is_used = true;
 }
 
-/// Logs a failed login, at most one a second with the count of all since the last line. Health checks have no name.
+/// Logs a failed login, at most one a second, with the count of all since the last line. Health checks have no name.
 static int fail(const struct mosquitto_evt_basic_auth *login, int code) {
     static double logged_at = -1;
     static unsigned long count;
@@ -182,7 +182,7 @@ static int fail(const struct mosquitto_evt_basic_auth *login, int code) {
     count++;
     if (now() - logged_at < 1) return code;
     mosquitto_log_printf(
-        MOSQ_LOG_NOTICE, "Login failed: account %.64s, address %s, count %lu",
+        MOSQ_LOG_NOTICE, "Login failed: account %.64s, address %s; %lu since the last such line",
         is_name(login->username) ? login->username : "with an invalid name", mosquitto_client_address(login->client),
         count);
     logged_at = now();

@@ -123,7 +123,7 @@ struct StoreTrace {
         if name == "unfinished" {
             story.hasEnd = false
             add(
-                Self.time(record["newest"]), "session-engine", "newest known item",
+                Self.time(record["newest"]), "session-engine", "newest item, updated every 5 minutes",
                 ["samples": record["itemCount"], "locations": record["locationCount"]])
         }
         let report = record["report"] as? Record
