@@ -174,7 +174,9 @@ struct AlertTests {
             of: """
                 clock=100 listen=127.0.0.1 supervised=(mosquitto exporter)
                 read_uptime() { now=$clock; }
-                is_running() { [[ $1 == exporter ]]; }
+                supervised+=(importer)
+                is_running() { [[ $1 == exporter || $1 == importer ]]; }
+                has_answered=([exporter]=yes)
                 starts=([mosquitto]=3 [exporter]=1) hangs=([mosquitto]=1)
                 touch --date @1700000000 data/last-backup
                 mkdir data/tls
@@ -192,7 +194,7 @@ struct AlertTests {
         let lines = text.split(separator: "\n").map(String.init)
         for line in [
             "pacebus_process_up{process=\"mosquitto\"} 0", "pacebus_process_up{process=\"exporter\"} 1",
-            "pacebus_process_restarts_total{process=\"mosquitto\"} 2",
+            "pacebus_process_up{process=\"importer\"} 0", "pacebus_process_restarts_total{process=\"mosquitto\"} 2",
             "pacebus_process_restarts_total{process=\"exporter\"} 0",
             "pacebus_process_hangs_total{process=\"mosquitto\"} 1", "pacebus_backup_timestamp_seconds 1700000000",
             "pacebus_certificate_expires_timestamp_seconds{file=\"data/tls/ca.crt\"} 0",
