@@ -142,7 +142,7 @@ struct ChangesStormTests {
         #expect(try await copy.workouts == listed(&engine!))
     }
 
-    @Test(arguments: 0..<(ProcessInfo.processInfo.environment["RANDOM_RUNS"].flatMap { Int($0) } ?? 6))
+    @Test(arguments: 0..<Tier.runs(4, nightly: 24))
     func `copies equal the listed workouts after any changes, crashes, clock steps and restores`(run: Int) async throws
     {
         var random = SeededRandom()

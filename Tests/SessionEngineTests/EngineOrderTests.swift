@@ -58,7 +58,7 @@ struct EngineOrderTests {
         async throws
     {
         var random = SeededRandom()
-        for _ in 0..<10 {
+        for _ in 0..<Tier.runs(6, nightly: 50) {
             let isMeasured = Bool.random(using: &random)
             let calm = try await record { published(isMeasured, state: $0).map { [$0] } }
             for _ in 0..<3 {

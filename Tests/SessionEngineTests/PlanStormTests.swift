@@ -95,7 +95,7 @@ struct PlanStormTests {
 
     @Test func `in any order of events there is no illegal state, no lost set and no drift`() async throws {
         var random = SeededRandom()
-        for _ in 0..<20 {
+        for _ in 0..<Tier.runs(10, nightly: 100) {
             let life = life(&random)
             let calm = try await run(life, seed: random.seed) { _ in .never }
             let stormy = try await run(life, seed: random.seed) { attempt in
