@@ -34,6 +34,8 @@ struct FairQueue {
             self.kind = kind
             self.owner = owner
         }
+
+        var isWaiting: Bool { waiting > 0 }
     }
 
     fileprivate struct Entry {
@@ -70,18 +72,22 @@ struct FairQueue {
     private var dropped = Dropped()
     private(set) var hasDropped = false
 
-    init(_ configuration: MQTTConfiguration) {
+    init(_ configuration: MQTTConfiguration, topicLimit: Int = 65_536) {
         limits = configuration.queueLimits
         payloadLimit = configuration.payloadLimit
         messageLimit = configuration.batchLimit
         byteLimit = configuration.batchByteLimit
-        topics = TopicTable(rule: configuration.queueRule)
+        topics = TopicTable(limit: topicLimit, rule: configuration.queueRule)
     }
 
     var total: BatchGate.Collected {
         BatchGate.Collected(
             messages: messages, isTurn: cost >= limits.turn || messages >= messageLimit,
             isFull: kept.messages >= messageLimit || kept.bytes >= byteLimit)
+    }
+
+    mutating func tick(now: ContinuousClock.Instant) {
+        topics.tick(now: now)
     }
 
     // MARK: Adding

@@ -47,6 +47,7 @@ extension NetworkLoop {
     /// Reads at most 512 packets, half a millisecond's, so that a flood does not block the loop.
     func read(now: Instant) {
         (hasUnread, restsUntil) = (false, nil)
+        connection?.queue.tick(now: now)
         for _ in 0..<512 {
             guard mayRead, let connection else {
                 hasUnread = connection != nil

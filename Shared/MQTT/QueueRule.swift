@@ -72,16 +72,39 @@ package struct QueueExcess: Hashable, Sendable {
 struct TopicTable {
     /// Longer topics, up to 64 KiB, are not kept; none of them belongs to Pacebus.
     static let lengthLimit = 256
+    /// A topic without a message is forgotten after one to two periods.
+    static let period = Duration.seconds(600)
 
     private let rule: @Sendable (String) -> QueueRule
     private let limit: Int
-    private var topics: [UInt64: FairQueue.Topic] = [:]
+    /// The topics of this period, and those of the one before.
+    private var recent: [UInt64: FairQueue.Topic] = [:]
+    private var older: [UInt64: FairQueue.Topic] = [:]
     private var owners: [String: FairQueue.Owner] = [:]
     private var latest: FairQueue.Topic?
+    private var periodEnd: ContinuousClock.Instant?
 
-    init(limit: Int = 65_536, rule: @escaping @Sendable (String) -> QueueRule) {
+    init(limit: Int, rule: @escaping @Sendable (String) -> QueueRule) {
         self.limit = limit
         self.rule = rule
+    }
+
+    var count: Int { recent.count + older.count }
+
+    /// Forgets the topics without a message in a whole period. Most topics carry a single message: a chunk's.
+    mutating func tick(now: ContinuousClock.Instant) {
+        guard now >= periodEnd ?? now else { return }
+        beginPeriod()
+        periodEnd = now + Self.period
+    }
+
+    private mutating func beginPeriod() {
+        // Limits count the waiting messages of a topic, and an owner keeps their order.
+        older = recent.merging(older.filter { $0.value.isWaiting }) { recent, _ in recent }
+        recent = [:]
+        latest = nil
+        owners = owners.filter { !$0.value.isEmpty }
+        for topic in older.values { owners[topic.owner.name] = topic.owner }
     }
 
     mutating func topic(_ name: UnsafePointer<CChar>) -> FairQueue.Topic {
@@ -94,18 +117,24 @@ struct TopicTable {
 
     private mutating func lookUp(_ bytes: UnsafeRawBufferPointer) -> FairQueue.Topic {
         let key = hash(bytes)
-        if let known = topics[key], matches(known.name, bytes) { return known }
-        // Topics are foreign input, so their number is bounded. A collision only replaces the earlier topic.
-        if topics.count >= limit {
-            topics.removeAll(keepingCapacity: true)
-            latest = nil
-            owners = owners.filter { !$0.value.isEmpty }
-        }
+        if let known = recent[key], matches(known.name, bytes) { return known }
+        // Topics are foreign input, so their number is bounded.
+        if recent.count >= limit { beginPeriod() }
+        let topic = known(bytes, key) ?? made(bytes)
+        // A collision only replaces the earlier topic.
+        if bytes.count <= Self.lengthLimit { recent[key] = topic }
+        return topic
+    }
+
+    private func known(_ bytes: UnsafeRawBufferPointer, _ key: UInt64) -> FairQueue.Topic? {
+        guard let known = older[key], matches(known.name, bytes) else { return nil }
+        return known
+    }
+
+    private mutating func made(_ bytes: UnsafeRawBufferPointer) -> FairQueue.Topic {
         let name = String(decoding: bytes, as: UTF8.self)
         let rule = rule(name)
-        let topic = FairQueue.Topic(name, rule.kind, owner(rule.owner))
-        if bytes.count <= Self.lengthLimit { topics[key] = topic }
-        return topic
+        return FairQueue.Topic(name, rule.kind, owner(rule.owner))
     }
 
     private mutating func owner(_ name: String) -> FairQueue.Owner {

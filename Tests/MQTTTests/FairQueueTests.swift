@@ -23,7 +23,8 @@ extension FairQueue {
 
     /// An open queue, in which the topic `owner/kind/…` belongs to `owner`.
     static func open(
-        messageLimit: Int = 16_384, payloadLimit: Int = 256 * 1_024, _ limits: QueueLimits = QueueLimits()
+        messageLimit: Int = 16_384, payloadLimit: Int = 256 * 1_024, topicLimit: Int = 1_000,
+        _ limits: QueueLimits = QueueLimits()
     ) -> FairQueue {
         var configuration = MQTTConfiguration(clientID: "test")
         configuration.batchLimit = messageLimit
@@ -34,7 +35,7 @@ extension FairQueue {
             let kinds: [String: QueueRule.Kind] = ["items": .items, "request": .request]
             return QueueRule(owner: levels[0], kind: levels.count > 1 ? kinds[levels[1]] ?? .service : .service)
         }
-        var queue = FairQueue(configuration)
+        var queue = FairQueue(configuration, topicLimit: topicLimit)
         queue.isOpen = true
         return queue
     }
@@ -81,18 +82,14 @@ extension FairQueue {
         #expect(queue.takeDropped() == .init(unsubscribed: 1))
     }
 
-    @Test func `a full topic table starts over`() {
-        var table = TopicTable(limit: 10) { QueueRule(owner: $0, kind: .items) }
-        for number in 0..<100 {
-            #expect("topic/\(number)".withCString { table.topic($0).name } == "topic/\(number)")
-        }
-    }
-
     // MARK: Limits
 
     @Test func `a device's batch beyond 20 waiting ones is dropped, and other streams are not`() {
         var queue = FairQueue.open()
-        for number in 0..<25 as Range<UInt8> { queue.append("ann/items/watch", [number]) }
+        for number in 0..<15 as Range<UInt8> { queue.append("ann/items/watch", [number]) }
+        let now = ContinuousClock.now
+        for period in 0..<3 { queue.tick(now: now + TopicTable.period * period) }
+        for number in 15..<25 as Range<UInt8> { queue.append("ann/items/watch", [number]) }
         queue.append("ann/items/strap", [100])
         #expect(queue.take().compactMap(\.payload.first) == Array(0..<20) + [100])
         #expect(queue.takeDropped().limited == [excess(.batchesPerStream): 5])
@@ -167,20 +164,32 @@ extension FairQueue {
         limits.bytesPerOwner = 300_000
         let largest = 3_000
         let most = limits.cost(of: .request, largest)
+        var now = ContinuousClock.now
         for _ in 0..<40 {
-            var queue = FairQueue.open(messageLimit: 200, limits)
+            let topicLimit = Int.random(in: 1...50, using: &random)
+            var queue = FairQueue.open(messageLimit: 200, topicLimit: topicLimit, limits)
             var expected: [String: [Int]] = [:]
             var taken: [String: [Int]] = [:]
             var number = 0
             var dropped = 0
+            var (owner, kind, length) = ("ann", "items", 0)
             for _ in 0..<Int.random(in: 1...30, using: &random) {
-                for _ in 0..<Int.random(in: 0..<300, using: &random) {
-                    let owner = ["ann", "ben", "mallory", "mallory", "mallory"].randomElement(using: &random)!
-                    let kind = ["items/1", "items/2", "request", "state"].randomElement(using: &random)!
+                let arrivals = Bool.random(using: &random) ? 300 : 10
+                for _ in 0..<Int.random(in: 0..<arrivals, using: &random) {
+                    if Bool.random(using: &random) {
+                        owner = ["ann", "ben", "mallory", "mallory", "mallory"].randomElement(using: &random)!
+                        kind = ["items", "request", "state"].randomElement(using: &random)!
+                        length = Int.random(in: 0..<20, using: &random) * TopicTable.lengthLimit / 16
+                    }
+                    if Int.random(in: 0..<4, using: &random) == 0 {
+                        now += TopicTable.period
+                        queue.tick(now: now)
+                    }
                     let size = Int.random(in: 4...largest, using: &random)
                     number += 1
                     let bytes = withUnsafeBytes(of: UInt32(number)) { Array($0) }
-                    queue.append("\(owner)/\(kind)", bytes + [UInt8](repeating: 0, count: size - 4))
+                    let topic = "\(owner)/\(kind)/\(String(repeating: "1", count: length))"
+                    queue.append(topic, bytes + [UInt8](repeating: 0, count: size - 4))
                     let limited = queue.takeDropped().limited.values.reduce(0, +)
                     dropped += limited
                     #expect(kind != "state" || limited == 0, "seed \(random.seed)")
@@ -222,7 +231,7 @@ extension FairQueue {
 
     private func cost(_ message: MQTTMessage, _ limits: QueueLimits) -> Int {
         let kind: QueueRule.Kind =
-            message.topic.contains("items") ? .items : message.topic.hasSuffix("request") ? .request : .service
+            message.topic.contains("items") ? .items : message.topic.contains("request") ? .request : .service
         return limits.cost(of: kind, message.payload.count)
     }
 }
