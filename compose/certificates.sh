@@ -22,7 +22,7 @@ certified_names() {
 }
 
 # need_certificate ADDRESS: creates data/tls/server.crt for ADDRESS, unless one is valid for 400 more days, and
-# data/tls/ca.crt, the authority that devices must trust.
+# data/tls/ca.crt, the authority that devices must trust. Fails if a new authority would be for an address of another machine.
 need_certificate() {
     mkdir -p data/tls
     local name names=()
@@ -30,7 +30,10 @@ need_certificate() {
         # Digits and dots are an IPv4 address, a colon means IPv6, all else is a name.
         if [[ $name =~ ^[0-9.]+$|: ]]; then names+=("IP:$name"); else names+=("DNS:$name"); fi
     done
-    vouches_for "${names[@]}" || make_authority "${names[@]}"
+    if ! vouches_for "${names[@]}"; then
+        is_local "$1" || fail "'$1' is no address of this machine; change --listen (LISTEN)"
+        make_authority "${names[@]}"
+    fi
     {
         printf 'basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\n'
         printf 'subjectAltName=%s\n' "$(IFS=, && say "${names[*]}")"
@@ -38,6 +41,16 @@ need_certificate() {
     if cmp -s data/tls/server.ext.new data/tls/server.ext && is_pair && is_lasting; then return; fi
     say "Creating a certificate for ${names[*]}"
     sign_certificate
+}
+
+# is_local ADDRESS: whether this machine can listen on the address or name.
+is_local() {
+    local address
+    case $1 in 0.0.0.0 | ::) return ;; esac
+    for address in $(getent ahosts "$1" | cut -d ' ' -f 1); do
+        if [[ $address == 127.* || $address == ::1 || " $(hostname -I) " == *" $address "* ]]; then return; fi
+    done
+    return 1
 }
 
 # sign_certificate: puts a new certificate with the extensions in data/tls/server.ext.new in place, and its key.
@@ -86,13 +99,19 @@ constraints() {
     printf '%s\n' "${permitted[@]}"
 }
 
-# make_authority NAME…: for these names alone.
+# make_authority NAME…: for these names alone. The former authority is kept, and returns if it vouches for the names.
 make_authority() {
     local permitted
     mapfile -t permitted < <(constraints "$@")
-    if [[ -s data/tls/ca.crt ]]; then say "This machine's names have changed: devices must trust the new authority"; fi
-    say "Creating a certificate authority: data/tls/ca.crt and data/tls/ca.key"
     rm -f data/tls/server.ext
+    if [[ -s data/tls/ca.crt ]]; then
+        exchange_authorities
+        if vouches_for "$@"; then
+            say "This machine's names have changed: devices must trust the former authority again" && return
+        fi
+        say "This machine's names have changed: devices must trust the new authority"
+    fi
+    say "Creating a certificate authority: data/tls/ca.crt and data/tls/ca.key"
     make_key data/tls/ca.key
     printf '%s\n' '[req]' 'distinguished_name=name' 'x509_extensions=authority' '[name]' '[authority]' \
         'basicConstraints=critical,CA:TRUE,pathlen:0' 'keyUsage=critical,keyCertSign,cRLSign' \
@@ -100,6 +119,16 @@ make_authority() {
     openssl req -x509 -config data/tls/ca.conf -key data/tls/ca.key -sha256 -days 3650 \
         -subj "/CN=Pacebus on $(hostname)" -out data/tls/ca.crt.new
     mv data/tls/ca.crt.new data/tls/ca.crt
+}
+
+# exchange_authorities: the former authority, if there is one, and the present one change places.
+exchange_authorities() {
+    local part
+    for part in key crt conf; do
+        if [[ -e data/tls/ca.$part.1 ]]; then mv data/tls/ca.$part.1 data/tls/ca.$part.new; fi
+        mv data/tls/ca.$part data/tls/ca.$part.1
+        if [[ -e data/tls/ca.$part.new ]]; then mv data/tls/ca.$part.new data/tls/ca.$part; fi
+    done
 }
 
 # make_key FILE: creates a private key that its owner alone can read.

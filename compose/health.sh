@@ -72,9 +72,9 @@ record_metrics() {
 
 system_metrics() {
     local name file up size free
-    describe pacebus_supervisor_timestamp_seconds gauge "When compose/up last wrote these metrics, in Unix seconds."
+    describe pacebus_supervisor_timestamp_seconds gauge "When these metrics were last written, in Unix seconds."
     say "pacebus_supervisor_timestamp_seconds $EPOCHSECONDS"
-    describe pacebus_process_up gauge "1 if the process runs, has answered since its start, and its last check did not fail, else 0."
+    describe pacebus_process_up gauge "1 if the process runs, has answered since its start, and is not known to hang, else 0."
     for name in "${supervised[@]}"; do
         up=0
         if is_running "$name" && [[ -v has_answered[$name] ]] && ((${unanswered[$name]:-0} == 0)); then up=1; fi

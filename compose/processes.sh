@@ -11,10 +11,10 @@ port_offset=${PORT_OFFSET:-0}
 # The bytes at which a log is rotated.
 log_limit=$((10 << 20))
 
-# What begins a warning or an error: of a service as text or as JSON, of mosquitto, of HAProxy, of a service that refuses its settings,
-# and of a command.
+# What begins a warning or an error: of a service as text or as JSON, of mosquitto, of a service that refuses its settings, of a
+# command, of HAProxy without its last lines that only say that there were some, of a program that cannot be run, and of the proxy.
 # shellcheck disable=SC2034
-problem='^[^ ]+ (warning|error|critical) |"level":"(warning|error|critical)"|^([^ ]+ )?(Warning|Error): |^(compose/|pacebus-admin )[a-z]+: |^\[ALERT\] .*([Bb]ind|config)|Server brokers/mosquitto is DOWN'
+problem='^[^ ]+ (warning|error|critical) |"level":"(warning|error|critical)"|^([^ ]+ )?(Warning|Error): |^(compose/|pacebus-admin )[a-z]+: |^\[ALERT\] .*([Bb]ind|config : [^EF])|^env: |Server brokers/mosquitto is DOWN'
 
 # What mosquitto, HAProxy, PostgreSQL and ours write when a port is taken.
 in_use='Address already in use'
@@ -99,6 +99,12 @@ blocked_ports='1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 10
 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080'
 
 is_blocked() { [[ " ${blocked_ports//$'\n'/ } " == *" $1 "* ]]; }
+
+# check_port SETTING VALUE: fails unless the value is a port that browsers accept.
+check_port() {
+    if [[ ! $2 =~ ^[0-9]{1,5}$ ]] || ((10#$2 < 1 || 10#$2 > 65535)); then fail "invalid $1 '$2'; allowed: 1 to 65535"; fi
+    if is_blocked "$((10#$2))"; then fail "invalid $1 '$2': browsers refuse this port; choose another"; fi
+}
 
 # free_port FIRST [ADDRESS]: prints the first free port, counting up from FIRST, that no process of this script has and browsers accept.
 # Another process can take it before ours listens: check with owns_port.

@@ -29,6 +29,9 @@ read_log() { tail -n "$2" ${3:+-F} "data/log/$1.log" 2>/dev/null; }
 # recent_log NAME: prints the last lines of a log.
 recent_log() { read_log "$1" 10000; }
 
+# system_problem: prints what systemd says in the log on standard input of a process that failed; without systemd nothing.
+system_problem() { :; }
+
 # state_without_process NAME: prints the state of what has no process.
 state_without_process() { say restarting; }
 
@@ -86,7 +89,9 @@ state_of() {
     if [[ $1 == mosquitto && ! $url ]]; then url=$(url_of mqtt); fi
     port=${url##*:}
     if ! answers "$1" "$port"; then
-        if [[ $(listeners "$port") ]]; then say "hung"; else say "starting"; fi
+        # shellcheck disable=SC2034
+        pids[$1]=$id
+        if owns_port "$1" "$port"; then say "hung"; else say "starting"; fi
         return
     fi
     if [[ $url == postgres:* ]]; then say "running" && return; fi

@@ -37,7 +37,7 @@ is_claimed() { systemctl is-active --quiet pacebus.target 'pacebus@*' pacebus-po
 
 need_running() {
     is_claimed || fail "Pacebus does not run; start it with compose/up"
-    up=$(id_of mosquitto)
+    up=$(systemctl show --value --property MainPID pacebus-watch.service)
 }
 
 is_up() { is_claimed; }
@@ -51,16 +51,22 @@ claim_data() {
 
 read_log() { journalctl --quiet --output=cat --unit "$(unit_of "$1")" --lines "$2" ${3:+--follow}; }
 
-# Of the last start alone if it runs: what an earlier one complained of may be over.
+# Of the last start alone if it runs, else of the last two: what an earlier one complained of may be over.
 recent_log() {
     local id unit
     unit=$(unit_of "$1")
     if ! systemctl is-active --quiet "$unit"; then
-        journalctl --quiet --output=cat --unit "$unit" --lines 50
+        # The last attempt may have failed without a word yet.
+        journalctl --quiet --output=cat --unit "$unit" --lines 200 |
+            awk '/^Starting / { earlier = last; last = "" } { last = last $0 "\n" } END { printf "%s%s", earlier, last }'
         return
     fi
     id=$(systemctl show --value --property InvocationID "$unit")
     journalctl --quiet --output=cat --lines 10000 "_SYSTEMD_INVOCATION_ID=$id" + "INVOCATION_ID=$id"
+}
+
+system_problem() {
+    grep -aE '^[^ ]+: (Failed (at step|to) |(Main|Control) process exited|.* killed by the OOM killer)' | tail -n 1
 }
 
 state_without_process() {

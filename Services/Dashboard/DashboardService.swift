@@ -117,7 +117,7 @@ final class DashboardService: Service {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            throw SettingError(.webPort, "cannot listen on \(configuration.host):\(configuration.port): \(error)")
+            throw SettingError(.webPort, host: configuration.host, port: configuration.port, error)
         }
     }
 }

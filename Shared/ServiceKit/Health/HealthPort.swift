@@ -1,3 +1,4 @@
+import Glibc
 import Hummingbird
 import HummingbirdCore
 package import Logging
@@ -54,7 +55,7 @@ package struct HealthPort: Service {
         do {
             try await application.run()
         } catch {
-            throw SettingError(Setting.httpPort.name, "cannot listen on \(host):\(port): \(error)")
+            throw SettingError(Setting.httpPort, host: host, port: port, error)
         }
     }
 
@@ -85,6 +86,14 @@ package struct HealthPort: Service {
         Response(
             status: status, headers: [.contentType: type],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+}
+
+extension SettingError {
+    /// The port cannot be opened.
+    package init(_ setting: Setting, host: String, port: Int, _ error: any Error) {
+        let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+        self.init(setting, "cannot listen on \(host):\(port): \(reason)")
     }
 }
 

@@ -93,10 +93,16 @@ package enum ServiceRunner {
         logger.log(level: announced ? .info : .debug, "starting", metadata: started)
 
         var services: [any Service] = []
-        if configuration.httpPort != 0 { services.append(healthPort(context)) }
+        // A process whose port is taken has not started.
+        let (start, listening) = AsyncStream<Never>.makeStream()
+        if configuration.httpPort != 0 {
+            services.append(healthPort(context) { _ in listening.finish() })
+        } else {
+            listening.finish()
+        }
         let notifier = SystemdNotifier(
             environment: ProcessInfo.processInfo.environment, liveness: context.liveness, readiness: context.readiness,
-            clock: clock)
+            clock: clock, start: start)
         if let notifier { services.append(notifier) }
         services += clients
         if let presence = context.presence { services.append(presence) }
@@ -104,10 +110,13 @@ package enum ServiceRunner {
         try await drain(services, within: drainLimit, logger)
     }
 
-    private static func healthPort(_ context: ServiceContext) -> HealthPort {
+    private static func healthPort(
+        _ context: ServiceContext, onListening: @escaping @Sendable (Int) async -> Void
+    ) -> HealthPort {
         HealthPort(
             host: context.configuration.httpHost, port: context.configuration.httpPort, readiness: context.readiness,
-            liveness: context.liveness, metrics: context.metrics, logger: quiet(context.logger))
+            liveness: context.liveness, metrics: context.metrics, logger: quiet(context.logger),
+            onListening: onListening)
     }
 
     private static func drain(

@@ -13,20 +13,27 @@ struct SystemdNotifier: Service {
     let liveness: Liveness
     let readiness: Readiness
     let clock: any WallClock
+    /// Ends once the process has started.
+    let start: AsyncStream<Never>
 
     /// `nil` if the process does not run under systemd.
-    init?(environment: [String: String], liveness: Liveness, readiness: Readiness, clock: any WallClock) {
+    init?(
+        environment: [String: String], liveness: Liveness, readiness: Readiness, clock: any WallClock,
+        start: AsyncStream<Never>
+    ) {
         guard let socket = environment["NOTIFY_SOCKET"], !socket.isEmpty else { return nil }
         self.socket = socket
         let limit = environment["WATCHDOG_USEC"].flatMap { Int64($0) }.map { Duration.microseconds($0) }
         interval = min(.seconds(5), (limit ?? .seconds(10)) / 2)
-        (self.liveness, self.readiness, self.clock) = (liveness, readiness, clock)
+        (self.liveness, self.readiness, self.clock, self.start) = (liveness, readiness, clock, start)
     }
 
     /// A service that waits for its broker has started: it has nothing to do yet, and it may hang.
     func run() async throws {
-        send("READY=1")
         await cancelWhenGracefulShutdown {
+            for await _ in start {}
+            guard !Task.isCancelled else { return }
+            send("READY=1")
             repeat {
                 if liveness.hung.isEmpty { send("WATCHDOG=1") }
                 let missing = await readiness.report().missing

@@ -168,7 +168,8 @@ import Testing
                 logger: .silent)
             let error = await #expect(throws: SettingError.self) { try await second.run() }
             #expect(
-                error?.description.hasPrefix("--http-port (HTTP_PORT): cannot listen on 127.0.0.1:\(port): ") == true)
+                error?.description
+                    == "--http-port (HTTP_PORT): cannot listen on 127.0.0.1:\(port): Address already in use")
         }
     }
 }

@@ -11,13 +11,15 @@ import Testing
     private let clock = ManualClock()
     private let liveness: Liveness
     private let readiness = Readiness()
+    private let start = AsyncStream<Never>.makeStream()
 
     init() {
         liveness = Liveness(clock: clock)
     }
 
     private func notifier(_ environment: [String: String]) -> SystemdNotifier? {
-        SystemdNotifier(environment: environment, liveness: liveness, readiness: readiness, clock: clock)
+        SystemdNotifier(
+            environment: environment, liveness: liveness, readiness: readiness, clock: clock, start: start.stream)
     }
 
     @Test func `without a socket in the environment there is no notifier`() {
@@ -46,6 +48,7 @@ import Testing
         let started = try #require(notifier(["NOTIFY_SOCKET": path]))
         let group = ServiceGroup(configuration: .init(services: [started], logger: .silent))
         async let run: Void = group.run()
+        start.continuation.finish()
         #expect(await socket.next() == "READY=1")
         #expect(await socket.next() == "WATCHDOG=1")
         #expect(await socket.next() == "STATUS=not ready: broker")
@@ -67,7 +70,20 @@ import Testing
         try await run
     }
 
+    @Test func `a process that ends before it has started does not say that it has`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("notify")
+        let socket = try NotifySocket(path)
+        let starting = try #require(notifier(["NOTIFY_SOCKET": path]))
+        let group = ServiceGroup(configuration: .init(services: [starting], logger: .silent))
+        async let run: Void = group.run()
+        await group.triggerGracefulShutdown()
+        #expect(await socket.next() == "STOPPING=1")
+        try await run
+    }
+
     @Test func `a socket that is gone, or whose path is too long, stops nothing`() async throws {
+        start.continuation.finish()
         for path in ["/nowhere/notify", String(repeating: "x", count: 200)] {
             let started = try #require(notifier(["NOTIFY_SOCKET": path]))
             let group = ServiceGroup(configuration: .init(services: [started], logger: .silent))
