@@ -99,14 +99,14 @@ constraints() {
     printf '%s\n' "${permitted[@]}"
 }
 
-# make_authority NAME…: for these names alone. The former authority is kept, and returns if it vouches for the names.
+# make_authority NAME…: for these names alone. The former authority is kept, and returns if it can sign for the names.
 make_authority() {
     local permitted
     mapfile -t permitted < <(constraints "$@")
     rm -f data/tls/server.ext
     if [[ -s data/tls/ca.crt ]]; then
         exchange_authorities
-        if vouches_for "$@"; then
+        if [[ -s data/tls/ca.key ]] && vouches_for "$@"; then
             say "This machine's names have changed: devices must trust the former authority again" && return
         fi
         say "This machine's names have changed: devices must trust the new authority"
@@ -126,7 +126,8 @@ exchange_authorities() {
     local part
     for part in key crt conf; do
         if [[ -e data/tls/ca.$part.1 ]]; then mv data/tls/ca.$part.1 data/tls/ca.$part.new; fi
-        mv data/tls/ca.$part data/tls/ca.$part.1
+        # The key may be kept elsewhere.
+        if [[ -e data/tls/ca.$part ]]; then mv data/tls/ca.$part data/tls/ca.$part.1; fi
         if [[ -e data/tls/ca.$part.new ]]; then mv data/tls/ca.$part.new data/tls/ca.$part; fi
     done
 }
