@@ -10,37 +10,28 @@ import Workouts
 /// An object, because each message looks it up and it is too large to copy. The machine that holds it is never copied.
 final class OwnedSession<Work: StreamWork> {
     var record: StreamRecord<Work.Totals>
-    /// The loaded streams by device.
-    var streams: [ItemStream<Work.Item>] = []
-    /// The devices of ``streams`` in the same order, searched for each message.
-    var devices: [Device] = []
+    /// The loaded streams, one of each device.
+    private(set) var streams: [ItemStream<Work.Item>] = []
     /// The numbers of items on disk and of pending ones, of all loaded streams.
-    var count = 0
+    private(set) var count = 0
     var pendingItems = 0
     /// What it waits for, and the queues of ``StreamSchedule`` that list it.
     var tasks = StreamTasks()
     var listed = StreamTasks()
-    /// The times of its tasks.
     var ackAt: Moment
-    var foldAt: Moment
-    var summaryAt: Moment
     /// Whether all stored streams are loaded.
     var hasAllStreams: Bool
     /// The live fold; `nil` until it is computed from the stored items.
     var live: Work.Live?
+    /// When the live fold is computed from all items.
+    var fold: Recomputation
     /// Whether a live route has arrived.
     var hasLiveRoute = false
     /// The route that it takes in, until it is complete on disk.
     var intake: RouteIntake?
     /// The last live route, kept until a fold exists.
     var pendingCompanion: Work.Live.Companion?
-    /// The times of the last fold over all stored items, and the cost of the last job.
-    var foldedAt: Moment?
-    var foldCost = Duration.zero
-    /// The number of the session's job.
-    var job: Int?
-    /// The items that were committed since a job began a fold.
-    var sinceFold: [(device: Device, first: Int, items: [Work.Item])]?
+    var job: RunningJob<Work.Item>?
     /// Whether a job found items unreadable, so that the loop must read them.
     var isCorrupt = false
     /// The splits and laps to announce.
@@ -50,24 +41,14 @@ final class OwnedSession<Work: StreamWork> {
     private(set) lazy var liveTopicName = Topic.session(state.key, Work.kind.live).name
     /// Its place in the machine's ``LiveNews``.
     var turn = LiveNews<Work>.Turn.idle
-    /// When the message in turn became due, if it follows the last one directly.
-    var dueAt: Moment?
-    /// `heard/samples` or `heard/locations`, the stored items that it reports (`nil` until they are read), and the time of
-    /// the last message.
-    var heardTopic = RetainedTopic()
-    var heard: HeardItems<Work.Item>?
-    var heardAt: Moment?
-    /// Whether that message reported live metrics, and a position.
-    var reported = (liveMetrics: false, position: false)
-    /// The time of the last stored items since then.
-    var unheardSince: Moment?
+    /// `heard/samples` or `heard/locations`.
+    var heard = HeardReport<Work.Item>()
     /// The time of the last stored or reported item, or of loading the session.
     var receivedAt: Moment
     /// Whether the live values were published as unknown since then.
     var isSilent = false
-    /// The time of the last summary, and the cost of the last job.
-    var summarizedAt: Moment?
-    var summaryCost = Duration.zero
+    /// When the summary is computed.
+    var summary: Recomputation
     /// The time of the last repetition of the chunks on request.
     var repeatedAt: Moment?
     /// `summary/metrics` or `summary/route`.
@@ -78,30 +59,28 @@ final class OwnedSession<Work: StreamWork> {
     var hourly: TokenBucket<Moment>
 
     /// A session from the store. Its items are read when necessary.
-    init(stored record: StreamRecord<Work.Totals>, receivedAt: Moment, bounds: StreamBounds) {
+    ///
+    /// - Parameter splits: the number of splits that need no announcement; `nil` for those that an earlier process may have
+    ///   announced.
+    init(stored record: StreamRecord<Work.Totals>, splits: Int? = nil, receivedAt: Moment, bounds: StreamBounds) {
         self.bounds = bounds
         hourly = bounds.hourly
         self.record = record
         summaryTopic = RetainedTopic(revision: record.report?.revision ?? 0)
         hasAllStreams = false
-        // An earlier process announced the splits before this one started.
-        news = StretchNews(splits: nil)
+        news = StretchNews(splits: splits)
         self.receivedAt = receivedAt
-        (ackAt, foldAt, summaryAt) = (receivedAt, receivedAt, receivedAt)
+        ackAt = receivedAt
+        fold = Recomputation(dueAt: receivedAt)
+        summary = Recomputation(dueAt: receivedAt)
     }
 
     /// A session without a stored record.
-    init(new state: SessionState, receivedAt: Moment, bounds: StreamBounds) {
-        self.bounds = bounds
-        hourly = bounds.hourly
-        record = StreamRecord(state: state)
-        summaryTopic = RetainedTopic()
+    convenience init(new state: SessionState, receivedAt: Moment, bounds: StreamBounds) {
+        self.init(stored: StreamRecord(state: state), splits: 0, receivedAt: receivedAt, bounds: bounds)
         hasAllStreams = true
-        news = StretchNews(splits: 0)
-        heard = HeardItems()
+        heard.items = HeardItems()
         live = Work.Live(ProfiledState(state))
-        self.receivedAt = receivedAt
-        (ackAt, foldAt, summaryAt) = (receivedAt, receivedAt, receivedAt)
     }
 
     var state: SessionState { record.state }
@@ -114,9 +93,6 @@ final class OwnedSession<Work: StreamWork> {
 
     /// Whether the items of the loaded streams are many.
     var hasManyItems: Bool { max(count + pendingItems, record.route?.rows ?? 0) > bounds.manyItems }
-
-    /// The seconds that must follow a job.
-    func spacing(_ cost: Duration) -> Double { cost / .seconds(1) * StreamTimes.costs }
 
     /// The number of items on disk, by stream.
     var next: [StreamName: Int] {
@@ -142,7 +118,7 @@ final class OwnedSession<Work: StreamWork> {
     /// Whether the first summary waits for a route: its locations are announced or were published live.
     var awaitsRoute: Bool {
         Work.inputs.contains(.summaryRoute) && record.route == nil && record.report?.route == nil
-            && summarizedAt == nil
+            && summary.doneAt == nil
             && (hasLiveRoute || state.streams.contains { stream, count in stream.kind == .locations && count > 0 })
     }
 
@@ -159,17 +135,13 @@ final class OwnedSession<Work: StreamWork> {
 
     /// Whether an item of a watch or a heart rate is among the stored items.
     var hasLiveMetrics: Bool {
-        heard?.hasHeartRate == true || streams.contains { $0.next > 0 && $0.device.isWatch }
+        heard.items?.hasHeartRate == true || streams.contains { $0.next > 0 && $0.device.isWatch }
     }
 
     /// Whether stored items make a `heard` due.
     ///
     /// In progress, a session expires after hours and needs few. Later, its end follows its last item.
-    func owesHeard(_ now: Moment) -> Bool {
-        guard let heardAt, isUnfinished else { return true }
-        return now.seconds(since: heardAt) >= StreamTimes.heard || !reported.liveMetrics && hasLiveMetrics
-            || !reported.position && heard?.position != nil
-    }
+    func owesHeard(_ now: Moment) -> Bool { !isUnfinished || heard.isOld(now, hasLiveMetrics: hasLiveMetrics) }
 
     /// Whether the live values have just become too old to display.
     func becomesSilent(_ now: Moment) -> Bool {
@@ -185,7 +157,7 @@ final class OwnedSession<Work: StreamWork> {
 
 /// Its streams: items on disk, items of the next commit, and acknowledgements.
 extension OwnedSession {
-    func stream(of device: Device) -> ItemStream<Work.Item>? { devices.firstIndex(of: device).map { streams[$0] } }
+    func stream(of device: Device) -> ItemStream<Work.Item>? { streams.first { $0.device == device } }
 
     /// The number of items that it still accepts.
     var room: Int {
@@ -209,7 +181,6 @@ extension OwnedSession {
     ) -> ItemStream<Work.Item>? {
         guard streams.count < SessionAction.streamLimit else { return nil }
         let added = ItemStream(stored, of: state.key, Work.kind, from: device, skew: record.clockSkew[device])
-        devices.append(device)
         streams.append(added)
         count += stored.next
         return added
@@ -274,8 +245,8 @@ extension OwnedSession {
             defer { stream.committed() }
             guard !pending.isEmpty else { continue }
             live?.addItems(pending, from: stream.device, segments: record.state.segments, now: now.wallClock)
-            heard?.addItems(pending)
-            sinceFold?.append((stream.device, stream.next, pending))
+            heard.items?.addItems(pending)
+            job?.missed?.append((stream.device, stream.next, pending))
         }
         count += pendingItems
         pendingItems = 0

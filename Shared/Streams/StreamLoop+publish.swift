@@ -13,7 +13,7 @@ extension StreamLoop {
         machine.news.advance(to: now, interval: pace.interval)
         let heard = machine.heardDue(now: now)
         var shards = Set(heard.map(\.state.session.shard))
-        for session in machine.news.due { shards.insert(session.state.session.shard) }
+        for (session, _) in machine.news.due { shards.insert(session.state.session.shard) }
         let reserved = revisions.due(shards, now)
         if !reserved.isEmpty {
             let writes = reserved.compactMap { shard, ceiling in
@@ -23,11 +23,11 @@ extension StreamLoop {
             revisions.stored(reserved.filter { writer.owns($0.key) })
         }
         for shard in shards where writer.owns(shard) { revisions.published(shard, now) }
-        for session in machine.news.takeDue() {
+        for (session, since) in machine.news.takeDue() {
             let key = session.state.key
             // The engine's `state` outlasts the results of such a session, and would bring them back.
             if session.state.isPast == true, !retention.stands(key) { continue }
-            let message = machine.liveMessage(session, now: now, floor: revisions.floor(key.session.shard))
+            let message = machine.liveMessage(session, since, now: now, floor: revisions.floor(key.session.shard))
             guard let message else { continue }
             retain(key, now)
             send([message], of: key)
@@ -201,7 +201,7 @@ extension StreamLoop {
             let sending = chunkSendings[index]
             let count = min(StreamTimes.chunksAtOnce, sending.rows.chunkCount - sending.next)
             // Deleted, or of another owner.
-            guard let session = machine.sessions[sending.job.key], session.job == sending.job.number, count > 0 else {
+            guard let session = machine.sessions[sending.job.key], session.job?.number == sending.job.number, count > 0 else {
                 machine.release(sending.job)
                 chunkSendings[index].next = .max
                 continue

@@ -35,8 +35,9 @@ struct LiveNews<Work: StreamWork> {
         case resting(hasNews: Bool)
     }
 
-    /// Sessions with unpublished live metrics outside of the rate limit.
-    private(set) var due: [Session] = []
+    /// Sessions with unpublished live metrics outside of the rate limit, and when the interval since their last message was
+    /// over, if they waited for that.
+    private(set) var due: [(session: Session, since: Moment?)] = []
     /// Sessions within the interval since their last message, in the order of their messages.
     private var resting: Deque<(since: Moment, session: Session)> = []
 
@@ -45,7 +46,7 @@ struct LiveNews<Work: StreamWork> {
         switch session.turn {
         case .idle:
             session.turn = .due
-            due.append(session)
+            due.append((session, nil))
         case .due: break
         case .resting: session.turn = .resting(hasNews: true)
         }
@@ -59,24 +60,23 @@ struct LiveNews<Work: StreamWork> {
             resting.removeFirst()
             guard case .resting(let hasNews) = session.turn else { continue }
             session.turn = hasNews ? .due : .idle
-            guard hasNews else { continue }
-            due.append(session)
-            session.dueAt = since + interval
+            if hasNews { due.append((session, since + interval)) }
         }
     }
 
     /// Removes and returns ``due``.
-    mutating func takeDue() -> [Session] {
+    mutating func takeDue() -> [(session: Session, since: Moment?)] {
         defer { due = [] }
-        for session in due { session.turn = .idle }
+        for (session, _) in due { session.turn = .idle }
         return due
     }
 
     /// A session's message goes out.
-    mutating func published(_ session: Session, _ now: Moment) {
+    ///
+    /// - Parameter due: when the interval since its last message was over, if it waited for that.
+    mutating func published(_ session: Session, due: Moment?, _ now: Moment) {
         session.turn = .resting(hasNews: false)
         // A late tick delays no later message, or items that come once a second would wait for up to a second.
-        let due = session.dueAt.take()
         let since = due.flatMap { now.seconds(since: $0) <= StreamTimes.liveDelay ? $0 : nil } ?? now
         resting.append((since, session))
     }
@@ -85,11 +85,15 @@ struct LiveNews<Work: StreamWork> {
 extension StreamMachine {
     /// The live metrics of a session as of now; `nil` without any.
     ///
-    /// - Parameter floor: a revision that an earlier process may have reached.
-    mutating func liveMessage(_ session: OwnedSession<Work>, now: Moment, floor: Int64) -> MQTTMessage? {
+    /// - Parameters:
+    ///   - due: see ``LiveNews/published(_:due:_:)``.
+    ///   - floor: a revision that an earlier process may have reached.
+    mutating func liveMessage(
+        _ session: OwnedSession<Work>, _ due: Moment?, now: Moment, floor: Int64
+    ) -> MQTTMessage? {
         // A session just loaded has no live metrics until its fold.
         guard isKept(session), session.isShown, let live = session.live else { return nil }
-        news.published(session, now)
+        news.published(session, due: due, now)
         let payload = live.payload(
             session.state, revision: nextRevision(session, now, floor), count: session.count,
             isSilent: session.isSilent)
@@ -109,7 +113,7 @@ extension StreamMachine {
     /// Removes and returns the splits that were just completed.
     mutating func takeFinishedSplits(now: Moment) -> [(state: SessionState, split: LiveStretch)] {
         let due = schedule.take(.splits) { session in
-            !session.news.awaitsFold || !session.tasks.contains(.fold) && session.sinceFold == nil
+            !session.news.awaitsFold || !session.tasks.contains(.fold) && session.job?.missed == nil
         }
         return due.compactMap { session in
             guard session.isShown, let live = session.live else { return nil }
@@ -131,27 +135,19 @@ extension StreamMachine {
 
     /// The sessions with a due `heard`: their items are read, and it is outside the rate limit.
     mutating func heardDue(now: Moment) -> [OwnedSession<Work>] {
-        schedule.sessions(with: .heard).filter { session in
-            guard session.heard != nil, session.isShown else { return false }
-            return session.heardAt.map { now.seconds(since: $0) >= StreamTimes.live } ?? true
-        }
+        schedule.sessions(with: .heard).filter { $0.isShown && $0.heard.isDue(now) }
     }
 
-    /// What the service has stored of a session's items. A heard of a session without items says so.
+    /// What the service has stored of a session's items.
     func heardMessage(_ session: OwnedSession<Work>, now: Moment, floor: Int64) -> MQTTMessage? {
-        // Lost to another process, or its items are not read.
-        guard isKept(session), let items = session.heard else { return nil }
-        session.tasks.remove(.heard)
-        session.heardAt = now
-        session.unheardSince = nil
         let floor = max(floor, evicted[session.state.session.shard] ?? 0)
-        var heard = Heard(revision: session.heardTopic.revise(now.wallClock, above: floor), count: session.count)
-        heard.newest = items.times.newest
-        heard.position = items.position
-        heard.hasLiveMetrics = session.hasLiveMetrics
-        session.reported = (heard.hasLiveMetrics, heard.position != nil)
+        // Lost to another process, or its items are not read.
+        guard isKept(session),
+            var heard = session.heard.send(
+                now, above: floor, count: session.count, hasLiveMetrics: session.hasLiveMetrics)
+        else { return nil }
+        session.tasks.remove(.heard)
         heard.clockSkew = session.record.clockSkew
-        heard.silences = items.times.silences
         return Topic.session(session.state.key, Work.kind.heard).message(heard.payload)
     }
 }
@@ -163,20 +159,18 @@ extension StreamMachine {
         let isOther = Work.Live.isOther(session.profiled, than: before)
         guard isOther || session.live?.follow(session.state) == false else { return }
         schedule.add(.fold, to: session)
-        session.foldAt = max(now, session.foldedAt.map { $0 + session.spacing(session.foldCost) } ?? now)
+        session.fold.request(now)
     }
 
     /// Schedules a fold over all items: at once, or when the rate limit allows it.
     mutating func requestFold(_ session: OwnedSession<Work>, _ now: Moment) {
         guard schedule.add(.fold, to: session) else { return }
-        let interval =
-            session.isLarge ? max(StreamTimes.longFold, session.spacing(session.foldCost)) : StreamTimes.fold
-        session.foldAt = max(now, session.foldedAt.map { $0 + interval } ?? now)
+        session.fold.request(now, interval: session.isLarge ? StreamTimes.longFold : StreamTimes.fold)
     }
 
     /// The sessions with a due fold over all items.
     mutating func foldsDue(now: Moment, isLarge: Bool = false) -> [OwnedSession<Work>] {
-        schedule.sessions(with: .fold).filter { $0.isShown && $0.isLarge == isLarge && $0.foldAt <= now }
+        schedule.sessions(with: .fold).filter { $0.isShown && $0.isLarge == isLarge && $0.fold.dueAt <= now }
     }
 
     /// Loads all items of a session from the store and computes the live fold.
@@ -189,7 +183,7 @@ extension StreamMachine {
         noteJournaled(session, in: nil)
         session.hasAllStreams = true
         session.isCorrupt = false
-        session.heard = stored.heard
+        session.heard.items = stored.heard
         noteSize(session)
         let live = Work.Live(streams: stored.items, state: session.profiled, now: now.wallClock, shown: session.live)
         show(live, session, now)
@@ -201,7 +195,7 @@ extension StreamMachine {
         if let companion = session.pendingCompanion.take() {
             _ = session.live?.receive(companion, of: session.state, now: now.wallClock)
         }
-        session.foldedAt = now
+        session.fold.done(now)
         session.tasks.remove(.fold)
         schedule.add(.splits, to: session)
         news.add(session)

@@ -16,17 +16,15 @@ extension StreamMachine {
     /// The sessions with a due summary.
     mutating func summariesDue(now: Moment, isLarge: Bool = false) -> [OwnedSession<Work>] {
         schedule.sessions(with: .summary).filter {
-            $0.job == nil && $0.summaryAt <= now && $0.isLarge == isLarge && $0.hasProfile
+            $0.job == nil && $0.summary.dueAt <= now && $0.isLarge == isLarge && $0.hasProfile
         }
     }
 
     /// Schedules a summary: at once, or when the rate limit allows it.
     mutating func requestSummary(_ session: OwnedSession<Work>, _ now: Moment) {
         guard !session.isReplacingRoute(now), schedule.add(.summary, to: session) else { return }
-        let interval =
-            session.isLarge ? max(StreamTimes.longSummary, session.spacing(session.summaryCost)) : StreamTimes.summary
-        session.summaryAt = max(now, session.summarizedAt.map { $0 + interval } ?? now)
-        if session.awaitsRoute { session.summaryAt = now + StreamTimes.route }
+        session.summary.request(now, interval: session.isLarge ? StreamTimes.longSummary : StreamTimes.summary)
+        if session.awaitsRoute { session.summary.dueAt = now + StreamTimes.route }
     }
 
     /// The summary of a session from results of its stored items. If items or a state arrived since they were computed,
@@ -36,7 +34,7 @@ extension StreamMachine {
     /// without chunks.
     mutating func summarize(_ session: OwnedSession<Work>, _ results: FinalResults<Work>, now: Moment) -> Summary {
         session.tasks.remove(.summary)
-        session.summarizedAt = now
+        session.summary.done(now)
         var record = session.record
         let old = record.report
         var report = SummaryReport(
@@ -74,10 +72,10 @@ extension StreamMachine {
                 return false
             }
             let isRested = session.repeatedAt.map { now.seconds(since: $0) >= StreamTimes.repetition } ?? true
-            guard isLarge, let last = [session.repeatedAt, session.summarizedAt].compactMap(\.self).max() else {
+            guard isLarge, let last = [session.repeatedAt, session.summary.doneAt].compactMap(\.self).max() else {
                 return isRested
             }
-            return isRested && now.seconds(since: last) >= session.spacing(session.summaryCost)
+            return isRested && now.seconds(since: last) >= session.summary.spacing
         }
     }
 
@@ -154,11 +152,11 @@ extension StreamMachine {
     private mutating func start(
         _ number: Int, _ purpose: StreamJob<Work>.Purpose, _ session: OwnedSession<Work>, _ now: Moment
     ) -> StreamJob<Work> {
-        session.job = number
+        session.job = RunningJob(number: number)
         switch purpose {
         case .fold:
             session.tasks.remove(.fold)
-            session.sinceFold = []
+            session.job?.missed = []
         // A summary is awaited until the job ends.
         case .summary: break
         case .chunks:
@@ -172,13 +170,13 @@ extension StreamMachine {
 
     /// Loads the streams that a job read. Returns `nil` if the session has left memory since: then the result is void.
     mutating func end(_ end: StreamJob<Work>.End) -> OwnedSession<Work>? {
-        guard let session = sessions[end.job.key], session.job == end.job.number else {
+        guard let session = sessions[end.job.key], session.job?.number == end.job.number else {
             release(end.job)
             return nil
         }
         switch end.outcome {
-        case .folded: session.foldCost = end.cost
-        case .finished: session.summaryCost = end.cost
+        case .folded: session.fold.cost = end.cost
+        case .finished: session.summary.cost = end.cost
         case .corrupt, .failed, .outdated: return session
         }
         session.loadMissing(end.streams)
@@ -188,25 +186,25 @@ extension StreamMachine {
     /// The job has ended, and its results are published or void.
     mutating func release(_ job: StreamJob<Work>) {
         turns.end(job.number)
-        guard let session = sessions[job.key], session.job == job.number else { return }
+        guard let session = sessions[job.key], session.job?.number == job.number else { return }
         session.job = nil
-        session.sinceFold = nil
     }
 
     /// Adopts the fold of a job and adds the items that were committed since. A fold over other segments is void.
     mutating func adopt(_ live: Work.Live, _ end: StreamJob<Work>.End, now: Moment) {
         guard let session = sessions[end.job.key] else { return }
-        session.foldedAt = now
-        session.heard = end.heard
-        for part in session.sinceFold ?? [] { session.heard?.addItems(part.items) }
+        session.fold.done(now)
+        let missed = session.job?.missed ?? []
+        session.heard.items = end.heard
+        for part in missed { session.heard.items?.addItems(part.items) }
         var live = live
         guard !Work.Live.isOther(session.profiled, than: end.job.profiled), live.follow(session.state) else {
             schedule.add(.fold, to: session)
-            session.foldAt = now + session.spacing(session.foldCost)
+            session.fold.request(now)
             return
         }
         if let shown = session.live { live.continueDisplay(of: shown) }
-        for part in session.sinceFold ?? [] {
+        for part in missed {
             let known = (end.streams[part.device]?.next ?? 0) - part.first
             live.addItems(
                 Array(part.items.dropFirst(max(0, known))), from: part.device, segments: session.state.segments,
@@ -224,8 +222,8 @@ extension StreamMachine {
         switch end.job.purpose {
         case .fold:
             schedule.add(.fold, to: session)
-            session.foldAt = due
-        case .summary: session.summaryAt = due
+            session.fold.dueAt = due
+        case .summary: session.summary.dueAt = due
         case .chunks: schedule.add(.chunks, to: session)
         }
     }

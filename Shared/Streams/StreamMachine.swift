@@ -139,7 +139,7 @@ struct StreamMachine<Work: StreamWork> {
             session.receivedAt = now
             session.isSilent = false
             if session.live?.isExact == false { requestFold(session, now) }
-            session.unheardSince = now
+            session.heard.stored(now)
             if session.owesHeard(now) { schedule.add(.heard, to: session) }
             if let count = session.live?.splitCount, session.news.hasSplit(count) { schedule.add(.splits, to: session) }
             news.add(session)
@@ -212,7 +212,7 @@ struct StreamMachine<Work: StreamWork> {
         guard state.status != .deleted else { return purge(session, state, now) }
         news.add(session)
         schedule.add(.record, to: session)
-        if !session.isUnfinished, session.unheardSince != nil { schedule.add(.heard, to: session) }
+        if !session.isUnfinished, session.heard.unsentSince != nil { schedule.add(.heard, to: session) }
         guard session.isEnded else { return }
         session.record.needsSummary = true
         if session.intake != nil { schedule.add(.route, to: session) }
@@ -246,12 +246,12 @@ struct StreamMachine<Work: StreamWork> {
         for session in sessions.values {
             statusCounts[session.state.status, default: 0] += 1
             if session.becomesSilent(now) { news.add(session) }
-            if let since = session.unheardSince, now.seconds(since: since) >= StreamTimes.silence {
+            if let since = session.heard.unsentSince, now.seconds(since: since) >= StreamTimes.silence {
                 schedule.add(.heard, to: session)
             }
             if session.isIdle(now) {
                 let shard = session.state.session.shard
-                evicted[shard] = max(evicted[shard] ?? 0, session.liveTopic.revision, session.heardTopic.revision)
+                evicted[shard] = max(evicted[shard] ?? 0, session.liveTopic.revision, session.heard.revision)
                 forget(session)
             }
         }

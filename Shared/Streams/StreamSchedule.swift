@@ -11,9 +11,9 @@ enum StreamTask: Int, CaseIterable {
     case record
     /// `heard` is to be published.
     case heard
-    /// Live metrics are to be computed from all items at ``OwnedSession/foldAt``.
+    /// Live metrics are to be computed from all items at ``OwnedSession/fold``.
     case fold
-    /// A summary is to be computed at ``OwnedSession/summaryAt``, or a job computes it.
+    /// A summary is to be computed at ``OwnedSession/summary``, or a job computes it.
     case summary
     /// A client requested its chunks.
     case chunks

@@ -82,7 +82,7 @@ struct JobTests {
         let session = try #require(aggregator.loop.machine.sessions[script.key])
         try await aggregator.endJob()
         #expect(session.live?.total(.distance) == 340)
-        #expect(session.sinceFold == nil)
+        #expect(session.job?.missed == nil)
         #expect(session.count == 345)
     }
 

@@ -42,8 +42,8 @@ import Workouts
         }
         for session in sessions {
             news.add(session)
-            #expect(news.takeDue().map(\.state.key) == [session.state.key])
-            news.published(session, clock.moment)
+            #expect(news.takeDue().map(\.session.state.key) == [session.state.key])
+            news.published(session, due: nil, clock.moment)
             clock.advance(by: .seconds(0.5))
         }
         // Their news come in another order.
@@ -52,8 +52,8 @@ import Workouts
         #expect(news.takeDue().isEmpty)
         clock.advance(by: .seconds(2))
         news.advance(to: clock.moment, interval: 3)
-        #expect(news.takeDue().map(\.state.key) == sessions[..<2].map(\.state.key))
+        #expect(news.takeDue().map(\.session.state.key) == sessions[..<2].map(\.state.key))
         news.advance(to: clock.moment, interval: 2)
-        #expect(news.takeDue().map(\.state.key) == sessions[2...].map(\.state.key))
+        #expect(news.takeDue().map(\.session.state.key) == sessions[2...].map(\.state.key))
     }
 }
