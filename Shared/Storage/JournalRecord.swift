@@ -56,32 +56,6 @@ struct JournalRecord {
         }
     }
 
-    /// Adds the entries of some shards to a tail.
-    func read(_ bytes: UnsafeRawBufferPointer, of shards: Set<Shard>, into tail: inout JournalTail) {
-        var next = 0
-        for group in groups {
-            defer { next += group.count }
-            guard shards.contains(group.shard) else { continue }
-            for body in bodies[next..<next + group.count] {
-                if let entry = Self.entry(bytes, body, group.shard) {
-                    tail.entries.append(entry)
-                } else {
-                    tail.skipped += 1
-                }
-            }
-        }
-    }
-
-    private static func entry(_ bytes: UnsafeRawBufferPointer, _ body: Body, _ shard: Shard) -> JournalEntry? {
-        guard body.range.upperBound <= bytes.count else { return nil }
-        let body = (bytes: UnsafeRawBufferPointer(rebasing: bytes[body.range]), checksum: body.checksum)
-        guard Checksum.crc32(body.bytes) == body.checksum else { return nil }
-        var reader = ByteReader(body.bytes)
-        guard let stream = reader.nextName(), let first = reader.next(UInt32.self) else { return nil }
-        return JournalEntry(
-            shard: shard, stream: stream, first: Int(first), items: [UInt8](body.bytes[reader.offset...]))
-    }
-
     /// The bytes of this record without some shards; `nil` if nothing is left. Damaged entries stay damaged.
     func without(_ shards: Set<Shard>, _ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
         var kept = (groups: [Group](), bodies: [Body]())
@@ -156,6 +130,59 @@ struct JournalRecord {
 
 private let hasUUID: UInt16 = 1 << 15
 
+/// Reads the records of a journal, one after the other.
+struct JournalReader {
+    private(set) var tail = JournalTail()
+    /// The names of streams by the hash of their stored form. They recur in record after record, and to decode one takes longer than
+    /// the rest of its entry.
+    private var names: [Int: (stored: [UInt8], text: String)] = [:]
+
+    /// Adds the entries of some shards to ``tail``.
+    mutating func read(_ bytes: UnsafeRawBufferPointer, of shards: Set<Shard>) {
+        guard let record = JournalRecord(bytes) else {
+            tail.skipped += 1
+            return
+        }
+        var next = 0
+        for group in record.groups {
+            defer { next += group.count }
+            guard shards.contains(group.shard) else { continue }
+            for body in record.bodies[next..<next + group.count] {
+                if let entry = entry(bytes, body, group.shard) {
+                    tail.entries.append(entry)
+                } else {
+                    tail.skipped += 1
+                }
+            }
+        }
+    }
+
+    private mutating func entry(
+        _ bytes: UnsafeRawBufferPointer, _ body: JournalRecord.Body, _ shard: Shard
+    ) -> JournalEntry? {
+        guard body.range.upperBound <= bytes.count else { return nil }
+        let body = (bytes: UnsafeRawBufferPointer(rebasing: bytes[body.range]), checksum: body.checksum)
+        guard Checksum.crc32(body.bytes) == body.checksum else { return nil }
+        var reader = ByteReader(body.bytes)
+        guard let name = reader.nextName(), let stream = text(of: name), let first = reader.next(UInt32.self) else {
+            return nil
+        }
+        return JournalEntry(
+            shard: shard, stream: stream, first: Int(first), items: [UInt8](body.bytes[reader.offset...]))
+    }
+
+    private mutating func text(of name: UnsafeRawBufferPointer) -> String? {
+        var hasher = Hasher()
+        hasher.combine(bytes: name)
+        let hash = hasher.finalize()
+        if let known = names[hash], known.stored.elementsEqual(name) { return known.text }
+        var reader = ByteReader(name)
+        let text = reader.decodeName()
+        if let text { names[hash] = ([UInt8](name), text) }
+        return text
+    }
+}
+
 extension [UInt8] {
     fileprivate mutating func append(integer: some FixedWidthInteger) {
         Swift.withUnsafeBytes(of: integer.littleEndian) { append(contentsOf: $0) }
@@ -194,7 +221,16 @@ private struct ByteReader {
         return Integer(littleEndian: part.loadUnaligned(as: Integer.self))
     }
 
-    mutating func nextName() -> String? {
+    /// The stored form of a name.
+    mutating func nextName() -> UnsafeRawBufferPointer? {
+        let start = offset
+        guard let length = next(UInt16.self),
+            next(count: Int(length & ~hasUUID) + (length & hasUUID == 0 ? 0 : 17)) != nil
+        else { return nil }
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<offset])
+    }
+
+    mutating func decodeName() -> String? {
         guard let length = next(UInt16.self) else { return nil }
         guard length & hasUUID != 0 else { return next(count: Int(length)).map { String(decoding: $0, as: UTF8.self) } }
         guard let place = next(UInt8.self), let uuid = next(count: 16), let rest = next(count: Int(length ^ hasUUID)),

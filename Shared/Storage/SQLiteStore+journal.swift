@@ -67,22 +67,16 @@ extension SQLiteStore {
 
     package func journal(of shards: Set<Shard>) async throws(StoreError) -> JournalTail {
         try await read { database in
-            var tail = JournalTail()
+            var reader = JournalReader()
             let rows = try Row.fetchCursor(database, sql: "SELECT shards, bytes FROM journal ORDER BY sequence")
             while let row = try rows.next() {
                 let present = try row.withUnsafeData(atIndex: 0) { ShardSet($0 ?? Data()) }
                 guard present.intersects(shards) else { continue }
                 try row.withUnsafeData(atIndex: 1) { bytes in
-                    (bytes ?? Data()).withUnsafeBytes { bytes in
-                        if let record = JournalRecord(bytes) {
-                            record.read(bytes, of: shards, into: &tail)
-                        } else {
-                            tail.skipped += 1
-                        }
-                    }
+                    (bytes ?? Data()).withUnsafeBytes { reader.read($0, of: shards) }
                 }
             }
-            return tail
+            return reader.tail
         }
     }
 }

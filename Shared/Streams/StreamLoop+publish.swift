@@ -201,7 +201,8 @@ extension StreamLoop {
             let sending = chunkSendings[index]
             let count = min(StreamTimes.chunksAtOnce, sending.rows.chunkCount - sending.next)
             // Deleted, or of another owner.
-            guard let session = machine.sessions[sending.job.key], session.job?.number == sending.job.number, count > 0 else {
+            guard let session = machine.sessions[sending.job.key], session.job?.number == sending.job.number, count > 0
+            else {
                 machine.release(sending.job)
                 chunkSendings[index].next = .max
                 continue

@@ -59,16 +59,17 @@ extension Target {
             record.withUnsafeBytes { bytes in
                 guard let record = JournalRecord(bytes) else { return }
                 let shards = Set(record.groups.map(\.shard))
-                var tail = JournalTail()
-                record.read(bytes, of: shards, into: &tail)
+                var reader = JournalReader()
+                reader.read(bytes, of: shards)
+                let tail = reader.tail
                 check(tail.entries.count + tail.skipped, record.bodies.count)
                 let appends = tail.entries.map { JournalRecord.Append(epoch: Epoch(1), entry: $0) }
-                var again = JournalTail()
+                var again = JournalReader()
                 for (shards, bytes) in JournalRecord.encode(appends) {
-                    bytes.withUnsafeBytes { JournalRecord($0)?.read($0, of: shards, into: &again) }
+                    bytes.withUnsafeBytes { again.read($0, of: shards) }
                 }
-                check(again.skipped, 0)
-                check(again.entries.count, tail.entries.count)
+                check(again.tail.skipped, 0)
+                check(again.tail.entries.count, tail.entries.count)
                 check(record.without(shards, bytes) == nil, true)
                 guard let kept = record.without([], bytes) else { return check(record.groups.isEmpty, true) }
                 kept.withUnsafeBytes { check(JournalRecord($0)?.bodies.count, record.bodies.count) }

@@ -20,13 +20,12 @@ import Workouts
             epoch: Epoch(9), entry: JournalEntry(shard: shard, stream: "\(name)\(number)", first: number, items: items))
     }
 
-    private func read(_ bytes: [UInt8], of shards: Set<Shard> = Set(Shard.all)) -> JournalTail {
-        bytes.withUnsafeBytes { bytes in
-            var tail = JournalTail()
-            guard let record = JournalRecord(bytes) else { return JournalTail(skipped: 1) }
-            record.read(bytes, of: shards, into: &tail)
-            return tail
-        }
+    private func read(_ records: [UInt8]...) -> JournalTail { read(records) }
+
+    private func read(_ records: [[UInt8]]) -> JournalTail {
+        var reader = JournalReader()
+        for bytes in records { bytes.withUnsafeBytes { reader.read($0, of: Set(Shard.all)) } }
+        return reader.tail
     }
 
     @Test func `any appends are read as they were written, in records of bounded size`() throws {
@@ -37,6 +36,9 @@ import Workouts
             let records = JournalRecord.encode(appends, limit: limit)
             let tails = records.map { read($0.bytes) }
             try #require(tails.flatMap(\.entries) == appends.map(\.entry).sorted { $0.shard < $1.shard })
+            // The streams of a record recur in the next one.
+            let repeated = records.map(\.bytes) + records.map(\.bytes)
+            try #require(read(repeated).entries == tails.flatMap(\.entries) + tails.flatMap(\.entries))
             for (record, tail) in zip(records, tails) {
                 try #require(record.bytes.count <= limit || tail.entries.count == 1)
                 try #require(record.shards == Set(tail.entries.map(\.shard)))

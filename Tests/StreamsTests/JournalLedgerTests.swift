@@ -68,12 +68,12 @@ struct JournalLedgerTests {
         #expect(ledger.limit(start + 71) == 32)
         #expect(ledger.limit(start + 73) == 256)
         #expect(!ledger.isFull(start + 89) && ledger.isFull(start + 90))
-        append(2, "b", bytes: 64 << 20, at: 60)
+        append(2, "b", bytes: StreamTimes.journalBytes, at: 60)
         #expect(ledger.isFull(start + 60) && due(60) == ["a", "b"])
     }
 
     @Test mutating func `beyond three quarters of its size all streams are due, and items still go to the journal`() {
-        let commit = append(1, "a", bytes: 48 << 20, at: 0)
+        let commit = append(1, "a", bytes: StreamTimes.journalBytes / 4 * 3, at: 0)
         #expect(due(2) == ["a"])
         #expect(ledger.limit(start + 2) == 256 && !ledger.isFull(start + 2))
         append(2, "b", at: 2)

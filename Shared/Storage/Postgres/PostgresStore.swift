@@ -159,17 +159,12 @@ package final class PostgresStore: Store {
             "SELECT shards, bytes FROM journal WHERE shards && $1::int2[] ORDER BY number",
             PostgresValue.int2s(shards.map(\.value).sorted()))
         return try await readResult(statement) { result in
-            var tail = JournalTail()
+            var reader = JournalReader()
             for row in 0..<result.count {
-                let bytes = result.bytes(row, 1)
-                if let record = JournalRecord(bytes) {
-                    // Of other shards the entries are in records already.
-                    record.read(bytes, of: shards.intersection(result.shards(row, 0)), into: &tail)
-                } else {
-                    tail.skipped += 1
-                }
+                // Of other shards the entries are in records already.
+                reader.read(result.bytes(row, 1), of: shards.intersection(result.shards(row, 0)))
             }
-            return tail
+            return reader.tail
         }
     }
 
