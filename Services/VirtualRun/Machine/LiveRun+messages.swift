@@ -8,6 +8,8 @@ extension LiveRun {
     private static let lead = 5.0
     private static let leadFrom = 50.0
     private static let leadInterval = 10.0
+    /// Milliseconds. Longer than that of one session's live values: each ceiling writes what is stored of the whole run.
+    private static let ceilingLead: Int64 = 16_000
     /// Runners up to which each finish is a cue, and seconds between two in larger runs.
     private static let smallRun = 8
     private static let finishInterval = 30.0
@@ -43,7 +45,10 @@ extension LiveRun {
 
     private mutating func advanceRevision(_ now: Moment) {
         revision = max(revision + 1, now.wallClock.milliseconds)
-        guard let due = RevisionCeiling.due(ceiling, latest: revision, now: now.wallClock) else { return }
+        guard
+            let due = RevisionCeiling.due(
+                ceiling, latest: revision, now: now.wallClock, lead: Self.ceilingLead)
+        else { return }
         ceiling = due
         factsChanged()
     }

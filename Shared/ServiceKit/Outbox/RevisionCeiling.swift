@@ -8,7 +8,7 @@ package import Workouts
 package enum RevisionCeiling {
     /// How far the ceiling is ahead of the clock, in milliseconds. Readers ignore live values of a restored database for at most
     /// about as long.
-    private static let lead: Int64 = 4_000
+    package static let lead: Int64 = 4_000
     /// How far it is above the latest revision where that is ahead of the clock: after a change of owner, or while the clock is
     /// behind. More than the messages of one event.
     private static let step: Int64 = 64
@@ -28,7 +28,8 @@ package enum RevisionCeiling {
     /// - Parameters:
     ///   - stored: the present ceiling.
     ///   - latest: the highest revision so far, an earlier owner's ceiling included.
-    package static func due(_ stored: Int64, latest: Int64, now: Timestamp) -> Int64? {
+    ///   - lead: a new ceiling is due each half of it.
+    package static func due(_ stored: Int64, latest: Int64, now: Timestamp, lead: Int64 = lead) -> Int64? {
         let now = now.milliseconds
         guard max(now + lead / 2, latest + step / 2) > stored else { return nil }
         return max(stored, now + lead, latest + step)
