@@ -126,9 +126,8 @@ extension ItemChunk {
     private static func items(_ reader: inout ChunkReader, after time: Int64) throws(CorruptChunk) -> [Item] {
         var items: [Item] = []
         let lists = Item.Field.lists
-        let known = UInt64(Item.Field.allCases.count)
         // Results cannot be computed with every number. A damaged value is left out, and its item still counts.
-        let ranges = Item.Field.allCases.map(\.range)
+        let ranges = Item.Field.ranges
         var previous = time
         while !reader.isAtEnd {
             let flags = try reader.number()
@@ -138,7 +137,7 @@ extension ItemChunk {
                 guard Timestamp.accepted.contains(previous) else { throw CorruptChunk() }
                 item.time = Timestamp(microseconds: previous)
             }
-            guard (flags >> 1) >> known == 0 else { throw CorruptChunk() }
+            guard (flags >> 1) >> UInt64(ranges.count) == 0 else { throw CorruptChunk() }
             for field in PresentFields<Item.Field>(flags >> 1) {
                 if lists >> UInt64(field.rawValue) & 1 != 0 {
                     item[all: field] = try reader.list().filter { ranges[field.rawValue].contains($0) }

@@ -34,6 +34,16 @@ struct StoredStream<Item: StreamItem>: Sendable {
         chunk = tail.isFull ? ItemChunk<Item>() : tail
     }
 
+    /// The stream that a merge stores; `nil` if its first chunk is unreadable or no item of the last ones has a time.
+    ///
+    /// - Parameter first: its first chunk, if the store had one.
+    init?(_ merge: StreamMerge<Item>, first: [UInt8]?) {
+        guard let lastTime = merge.lastTime, let first = first ?? merge.chunks.first(where: { $0.number == 0 })?.bytes,
+            let firstItem = try? ItemChunk<Item>.items(first).first
+        else { return nil }
+        (next, firstTime, self.lastTime, chunk) = (merge.next, firstItem.time, lastTime, merge.chunk)
+    }
+
     /// Whether ``init(first:last:number:lastTime:)`` found the time of the last item.
     var knowsLastTime: Bool { lastTime != nil }
 }
@@ -41,7 +51,10 @@ struct StoredStream<Item: StreamItem>: Sendable {
 /// A stream from its last chunk and the entries of the journal, oldest first. The items' numbers decide where both overlap.
 struct StreamMerge<Item: StreamItem> {
     private var number = 0
-    private var chunk = ItemChunk<Item>()
+    /// The last chunk, if it has room.
+    private(set) var chunk = ItemChunk<Item>()
+    /// The time of the last item of these chunks that has one.
+    private(set) var lastTime: Timestamp?
     private var full: [(number: Int, bytes: [UInt8])] = []
     private var isChanged = false
     /// The entries that continue nothing or are unreadable. The devices send their items again.
@@ -51,6 +64,7 @@ struct StreamMerge<Item: StreamItem> {
     init(last: (number: Int, bytes: [UInt8])?) throws(CorruptChunk) {
         guard let last else { return }
         (number, chunk) = (last.number, try ItemChunk(stored: last.bytes))
+        lastTime = chunk.lastTime
         startNext()
     }
 
@@ -59,6 +73,8 @@ struct StreamMerge<Item: StreamItem> {
     /// The changed chunks.
     var chunks: [(number: Int, bytes: [UInt8])] { isChanged ? full + [(number, chunk.bytes)] : full }
 
+    @specialized(where Item == Sample)
+    @specialized(where Item == Location)
     mutating func add(_ first: Int, _ entry: [UInt8]) {
         guard first <= next, let items = try? ItemChunk<Item>.items(entry: entry) else {
             ignored += 1
@@ -66,6 +82,7 @@ struct StreamMerge<Item: StreamItem> {
         }
         for item in items.dropFirst(next - first) {
             chunk.append(item)
+            lastTime = item.time ?? lastTime
             isChanged = true
             guard chunk.isFull else { continue }
             full.append((number, chunk.bytes))

@@ -51,7 +51,10 @@ extension StreamLoop {
     ) throws(PayloadError) {
         switch kind {
         case .state where !message.payload.isEmpty:
-            let state = try SessionState(message.payload)
+            // After a restart the broker brings thousands of states that the store has.
+            let revision = try PayloadHead(message.payload).revision
+            let known = machine.sessions[key].flatMap { $0.state.revision == revision ? $0.state : nil }
+            let state = if let known { known } else { try SessionState(message.payload) }
             guard state.key == key else { throw .malformed("user or session is not the topic's") }
             machine.receiveState(state, now: now)
             if state.isPast == true { retention.receivePast(key, now) }

@@ -19,10 +19,10 @@ struct StreamSearch {
         self.device = device
     }
 
-    /// Finds only the last chunk, probably of this number or the one before.
+    /// The last chunk is probably of this number or the one before.
     init(_ key: SessionKey, _ device: Device, near number: Int) {
         self.init(key, device)
-        asked = Array(max(0, number - 1)...number + 1)
+        asked = Set([0, max(0, number - 1), number, number + 1]).sorted()
     }
 
     /// The keys to read next.

@@ -33,8 +33,15 @@ struct StreamMergeTests {
         mutating func merge() throws -> Int {
             var merge = try StreamMerge<Sample>(last: last)
             for entry in journal { merge.add(entry.first, entry.bytes) }
+            let moved = StoredStream(merge, first: chunks[0])
             for chunk in merge.chunks { chunks[chunk.number] = chunk.bytes }
             journal = []
+            if let first = chunks[0], let last {
+                let stored = try StoredStream<Sample>(first: first, last: last.bytes, number: last.number)
+                #expect(moved?.next == (stored.knowsLastTime ? stored.next : nil))
+                #expect(moved?.firstTime == stored.firstTime && moved?.lastTime == stored.lastTime)
+                #expect(moved?.chunk == stored.chunk)
+            }
             return merge.ignored
         }
 

@@ -18,7 +18,7 @@ package struct FieldTable<Field: PayloadField>: Sendable {
     /// The raw values, by the key's letters as digits of base 32.
     private var places = [UInt8](repeating: none, count: 1_024)
     private let fields = Field.allCases
-    private let ranges = Field.allCases.map(\.range)
+    private let ranges = Field.ranges
     private let lists = Field.lists
 
     /// - Precondition: each key has one or two lower-case letters, no two are equal and none is `c`.

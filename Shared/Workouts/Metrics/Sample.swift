@@ -118,11 +118,15 @@ package protocol StreamField: CaseIterable, RawRepresentable<Int>, Sendable wher
     /// The accepted values; one outside them is dropped.
     var range: ClosedRange<Double> { get }
 
+    /// Those of all fields, by raw value.
+    static var ranges: [ClosedRange<Double>] { get }
+
     /// A bit for each field of which an item carries a list of values, by raw value.
     static var lists: UInt64 { get }
 }
 
 extension Quantity: StreamField {
+    package static let ranges = allCases.map(\.range)
     package static let lists = allCases.reduce(0) { $0 | ($1.isList ? UInt64(1) << UInt64($1.rawValue) : 0) }
 }
 
@@ -132,6 +136,7 @@ extension Sample: StreamItem {
 }
 
 extension LocationField: StreamField {
+    package static let ranges = allCases.map(\.range)
     package static var lists: UInt64 { 0 }
 }
 
