@@ -40,7 +40,7 @@ extension StreamLoop {
             if session?.stream(of: device) == nil { streams[key, default: []].insert(device) }
         }
         if !wanted.isEmpty { try await loadRecords(wanted, announcing: referred, now) }
-        if !streams.isEmpty { try await loadHeads(streams) }
+        try await loadHeads(streams)
     }
 
     /// Whether a topic other than `state` may arrive only because the broker retains it.
@@ -95,8 +95,9 @@ extension StreamLoop {
 
     /// Reads the first and the last chunk of streams to continue. A search finds the number of the last.
     private mutating func loadHeads(_ wanted: [SessionKey: Set<Device>]) async throws {
-        var searches = wanted.filter { machine.sessions[$0.key].map { $0.state.status != .deleted } ?? false }.flatMap {
-            key, devices in devices.map { StreamSearch(key, $0) }
+        var searches = wanted.flatMap { key, devices -> [StreamSearch] in
+            guard let session = machine.sessions[key], session.state.status != .deleted else { return [] }
+            return devices.filter { session.stream(of: $0) == nil }.map { StreamSearch(key, $0) }
         }
         try await searches.run(in: store)
         for search in searches {
