@@ -37,7 +37,7 @@ package final class SQLiteStore: Store {
     ///   - reserveSize: the bytes in reserve, if the store has a journal.
     package init(
         path: String, schema: StoreSchema, shards: Set<Shard>, erasureInterval: Duration = .seconds(20),
-        reserveSize: Int = 32 << 20
+        reserveSize: Int = 64 << 20
     ) throws(StoreError) {
         // An empty store in a mistyped folder would look like a start without data.
         let folder = URL(filePath: path).deletingLastPathComponent().path

@@ -20,7 +20,7 @@ struct HeardReport<Item: StreamItem> {
     mutating func stored(_ now: Moment) { unsentSince = now }
 
     /// Whether the last message has become old, or lacks live metrics or a position.
-    func isOld(_ now: Moment, hasLiveMetrics: Bool) -> Bool {
+    func isOutdated(_ now: Moment, hasLiveMetrics: Bool) -> Bool {
         guard let sentAt else { return true }
         return now.seconds(since: sentAt) >= StreamTimes.heard || !reported.liveMetrics && hasLiveMetrics
             || !reported.position && items?.position != nil
@@ -36,7 +36,7 @@ struct HeardReport<Item: StreamItem> {
     /// - Parameters:
     ///   - floor: a revision that an earlier message may have reached.
     ///   - count: the number of stored items.
-    mutating func send(_ now: Moment, above floor: Int64, count: Int, hasLiveMetrics: Bool) -> Heard? {
+    mutating func next(_ now: Moment, above floor: Int64, count: Int, hasLiveMetrics: Bool) -> Heard? {
         guard let items else { return nil }
         sentAt = now
         unsentSince = nil

@@ -141,7 +141,7 @@ final class OwnedSession<Work: StreamWork> {
     /// Whether stored items make a `heard` due.
     ///
     /// In progress, a session expires after hours and needs few. Later, its end follows its last item.
-    func owesHeard(_ now: Moment) -> Bool { !isUnfinished || heard.isOld(now, hasLiveMetrics: hasLiveMetrics) }
+    func owesHeard(_ now: Moment) -> Bool { !isUnfinished || heard.isOutdated(now, hasLiveMetrics: hasLiveMetrics) }
 
     /// Whether the live values have just become too old to display.
     func becomesSilent(_ now: Moment) -> Bool {

@@ -34,7 +34,8 @@ struct StoredStream<Item: StreamItem>: Sendable {
         chunk = tail.isFull ? ItemChunk<Item>() : tail
     }
 
-    /// The stream that a merge stores; `nil` if its first chunk is unreadable or no item of the last ones has a time.
+    /// The stream that a merge stores; `nil` if its first chunk is unreadable, or no item of the last chunk and the
+    /// journal has a time.
     ///
     /// - Parameter first: its first chunk, if the store had one.
     init?(_ merge: StreamMerge<Item>, first: [UInt8]?) {
@@ -53,7 +54,7 @@ struct StreamMerge<Item: StreamItem> {
     private var number = 0
     /// The last chunk, if it has room.
     private(set) var chunk = ItemChunk<Item>()
-    /// The time of the last item of these chunks that has one.
+    /// The time of the last item of the last chunk and the entries that has one.
     private(set) var lastTime: Timestamp?
     private var full: [(number: Int, bytes: [UInt8])] = []
     private var isChanged = false

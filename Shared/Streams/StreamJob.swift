@@ -81,7 +81,7 @@ struct RunningJob<Item: StreamItem> {
     var missed: [(device: Device, first: Int, items: [Item])]?
 }
 
-/// When a computation over all items of a session is due. It takes at most a tenth of the time.
+/// When a computation over all items of a session is due. Those that are jobs take at most a tenth of the time.
 struct Recomputation {
     var dueAt: Moment
     /// The time of the last one.

@@ -23,11 +23,12 @@ extension StreamLoop {
             revisions.stored(reserved.filter { writer.owns($0.key) })
         }
         for shard in shards where writer.owns(shard) { revisions.published(shard, now) }
-        for (session, since) in machine.news.takeDue() {
+        for (session, dueAt) in machine.news.takeDue() {
             let key = session.state.key
             // The engine's `state` outlasts the results of such a session, and would bring them back.
             if session.state.isPast == true, !retention.stands(key) { continue }
-            let message = machine.liveMessage(session, since, now: now, floor: revisions.floor(key.session.shard))
+            let message = machine.liveMessage(
+                session, dueAt: dueAt, now: now, floor: revisions.floor(key.session.shard))
             guard let message else { continue }
             retain(key, now)
             send([message], of: key)

@@ -52,9 +52,11 @@ extension StreamLoop {
         switch kind {
         case .state where !message.payload.isEmpty:
             // After a restart the broker brings thousands of states that the store has.
-            let revision = try PayloadHead(message.payload).revision
-            let known = machine.sessions[key].flatMap { $0.state.revision == revision ? $0.state : nil }
-            let state = if let known { known } else { try SessionState(message.payload) }
+            let known = machine.sessions[key]?.state
+            if known?.status.isUnfinished == true, try PayloadHead(message.payload).revision == known?.revision {
+                break
+            }
+            let state = try SessionState(message.payload)
             guard state.key == key else { throw .malformed("user or session is not the topic's") }
             machine.receiveState(state, now: now)
             if state.isPast == true { retention.receivePast(key, now) }

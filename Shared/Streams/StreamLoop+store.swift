@@ -59,10 +59,7 @@ extension StreamLoop {
         for record in try await store.records(in: StreamStore.sessions, at: keys) {
             do {
                 let record = try JSONCoding.decode(StreamRecord<Work.Totals>.self, from: record.value, now: now)
-                let session = machine.load(record, now: now)
-                // From now on the session has them, and they change.
-                let moved = movedStreams.removeValue(forKey: record.state.key) ?? [:]
-                for (device, stream) in moved.sorted(by: { $0.key < $1.key }) { session.load(stream, from: device) }
+                machine.load(record, now: now)
                 if announced.contains(record.state.key) { announce(record.state.key, now) }
             } catch {
                 // The session engine publishes the state again; the items are stored apart.
@@ -174,7 +171,7 @@ extension StreamLoop {
                 }
                 for entry in stream.entries { merge.add(tail.entries[entry].first, tail.entries[entry].items) }
                 ignored += merge.ignored
-                movedStreams[stream.key, default: [:]][stream.device] = StoredStream(merge, first: search.first)
+                machine.moved[stream.key, default: [:]][stream.device] = StoredStream(merge, first: search.first)
                 let name = StreamStore.name(stream.key, stream.device)
                 writes += merge.chunks.map { chunk in
                     writer.write(

@@ -65,8 +65,6 @@ package struct StreamLoop<Work: StreamWork> {
     var retention = Retention()
     var revisions = LiveRevisions()
     private(set) var pace = LivePace()
-    /// The streams that a gain moved out of the journal, until their sessions are loaded.
-    var movedStreams: [SessionKey: [Device: StoredStream<Work.Item>]] = [:]
     /// The time of the last commit of items.
     var committedAt: Moment?
     /// Jobs to run, and the chunks of those that ended.
@@ -176,7 +174,6 @@ package struct StreamLoop<Work: StreamWork> {
     mutating func forget(_ shards: Set<Shard>) {
         guard !shards.isEmpty else { return }
         revisions.drop(shards)
-        movedStreams = movedStreams.filter { !shards.contains($0.key.session.shard) }
         machine.drop { shards.contains($0.session.shard) }
         machine.quota.drop(shards)
         retention.drop(shards)

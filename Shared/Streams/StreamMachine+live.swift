@@ -37,7 +37,7 @@ struct LiveNews<Work: StreamWork> {
 
     /// Sessions with unpublished live metrics outside of the rate limit, and when the interval since their last message was
     /// over, if they waited for that.
-    private(set) var due: [(session: Session, since: Moment?)] = []
+    private(set) var due: [(session: Session, dueAt: Moment?)] = []
     /// Sessions within the interval since their last message, in the order of their messages.
     private var resting: Deque<(since: Moment, session: Session)> = []
 
@@ -65,7 +65,7 @@ struct LiveNews<Work: StreamWork> {
     }
 
     /// Removes and returns ``due``.
-    mutating func takeDue() -> [(session: Session, since: Moment?)] {
+    mutating func takeDue() -> [(session: Session, dueAt: Moment?)] {
         defer { due = [] }
         for (session, _) in due { session.turn = .idle }
         return due
@@ -73,11 +73,11 @@ struct LiveNews<Work: StreamWork> {
 
     /// A session's message goes out.
     ///
-    /// - Parameter due: when the interval since its last message was over, if it waited for that.
-    mutating func published(_ session: Session, due: Moment?, _ now: Moment) {
+    /// - Parameter dueAt: as in ``due``.
+    mutating func published(_ session: Session, dueAt: Moment?, _ now: Moment) {
         session.turn = .resting(hasNews: false)
         // A late tick delays no later message, or items that come once a second would wait for up to a second.
-        let since = due.flatMap { now.seconds(since: $0) <= StreamTimes.liveDelay ? $0 : nil } ?? now
+        let since = dueAt.flatMap { now.seconds(since: $0) <= StreamTimes.liveDelay ? $0 : nil } ?? now
         resting.append((since, session))
     }
 }
@@ -86,14 +86,14 @@ extension StreamMachine {
     /// The live metrics of a session as of now; `nil` without any.
     ///
     /// - Parameters:
-    ///   - due: see ``LiveNews/published(_:due:_:)``.
+    ///   - dueAt: as in ``LiveNews/due``.
     ///   - floor: a revision that an earlier process may have reached.
     mutating func liveMessage(
-        _ session: OwnedSession<Work>, _ due: Moment?, now: Moment, floor: Int64
+        _ session: OwnedSession<Work>, dueAt: Moment?, now: Moment, floor: Int64
     ) -> MQTTMessage? {
         // A session just loaded has no live metrics until its fold.
         guard isKept(session), session.isShown, let live = session.live else { return nil }
-        news.published(session, due: due, now)
+        news.published(session, dueAt: dueAt, now)
         let payload = live.payload(
             session.state, revision: nextRevision(session, now, floor), count: session.count,
             isSilent: session.isSilent)
@@ -135,7 +135,7 @@ extension StreamMachine {
 
     /// The sessions with a due `heard`: their items are read, and it is outside the rate limit.
     mutating func heardDue(now: Moment) -> [OwnedSession<Work>] {
-        schedule.sessions(with: .heard).filter { $0.isShown && $0.heard.isDue(now) }
+        schedule.sessions(with: .heard) { $0.isShown && $0.heard.isDue(now) }
     }
 
     /// What the service has stored of a session's items.
@@ -143,7 +143,7 @@ extension StreamMachine {
         let floor = max(floor, evicted[session.state.session.shard] ?? 0)
         // Lost to another process, or its items are not read.
         guard isKept(session),
-            var heard = session.heard.send(
+            var heard = session.heard.next(
                 now, above: floor, count: session.count, hasLiveMetrics: session.hasLiveMetrics)
         else { return nil }
         session.tasks.remove(.heard)
@@ -170,7 +170,7 @@ extension StreamMachine {
 
     /// The sessions with a due fold over all items.
     mutating func foldsDue(now: Moment, isLarge: Bool = false) -> [OwnedSession<Work>] {
-        schedule.sessions(with: .fold).filter { $0.isShown && $0.isLarge == isLarge && $0.fold.dueAt <= now }
+        schedule.sessions(with: .fold) { $0.isShown && $0.isLarge == isLarge && $0.fold.dueAt <= now }
     }
 
     /// Loads all items of a session from the store and computes the live fold.

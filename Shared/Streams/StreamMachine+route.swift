@@ -60,7 +60,7 @@ extension StreamMachine {
 
     /// The sessions whose chunks are to be requested now.
     mutating func requestsDue(now: Moment) -> [SessionKey] {
-        let due = schedule.sessions(with: .intake).filter { $0.isEnded && $0.intake?.isRequestDue(now) == true }
+        let due = schedule.sessions(with: .intake) { $0.isEnded && $0.intake?.isRequestDue(now) == true }
         return due.prefix(StreamTimes.summariesAtOnce).map { session in
             session.intake?.requested(now)
             return session.state.key

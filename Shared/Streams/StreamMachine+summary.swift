@@ -15,7 +15,7 @@ extension StreamMachine {
 
     /// The sessions with a due summary.
     mutating func summariesDue(now: Moment, isLarge: Bool = false) -> [OwnedSession<Work>] {
-        schedule.sessions(with: .summary).filter {
+        schedule.sessions(with: .summary) {
             $0.job == nil && $0.summary.dueAt <= now && $0.isLarge == isLarge && $0.hasProfile
         }
     }
@@ -67,7 +67,7 @@ extension StreamMachine {
 
     /// The sessions whose requested chunks may be published now: after a due summary, and within the rate limit.
     mutating func chunksDue(now: Moment, isLarge: Bool = false) -> [OwnedSession<Work>] {
-        schedule.sessions(with: .chunks).filter { session in
+        schedule.sessions(with: .chunks) { session in
             guard session.isLarge == isLarge, !session.tasks.contains(.summary), !session.isReplacingRoute(now) else {
                 return false
             }

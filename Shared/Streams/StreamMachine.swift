@@ -21,6 +21,8 @@ struct StreamMachine<Work: StreamWork> {
     /// The highest live revision of evicted sessions: a session that returns continues above it, even if revisions ran
     /// ahead of the clock.
     private(set) var evicted: [Shard: Int64] = [:]
+    /// The streams that a gain moved out of the journal, until their sessions are in memory.
+    var moved: [SessionKey: [Device: StoredStream<Work.Item>]] = [:]
     /// The streams with items that only the journal has.
     var journal = JournalLedger<(session: OwnedSession<Work>, stream: ItemStream<Work.Item>)>()
     /// The items that accounts stored today.
@@ -179,13 +181,16 @@ struct StreamMachine<Work: StreamWork> {
 
     // MARK: States
 
-    /// Loads a session from the store without its streams.
+    /// Loads a session from the store. Of its streams it has those that a gain moved; the others are read when necessary.
     @discardableResult
     mutating func load(_ record: StreamRecord<Work.Totals>, now: Moment) -> OwnedSession<Work> {
         let key = record.state.key
         let session = OwnedSession<Work>(stored: record, receivedAt: now, bounds: bounds)
         sessions[key] = session
+        // Once: from here on the session's own streams change.
+        let moved = moved.removeValue(forKey: key) ?? [:]
         if record.state.status == .deleted { return session }
+        for (device, stream) in moved.sorted(by: { $0.key < $1.key }) { session.load(stream, from: device) }
         requestFold(session, now)
         if record.needsSummary { requestSummary(session, now) }
         return session
@@ -208,6 +213,7 @@ struct StreamMachine<Work: StreamWork> {
         } else {
             session = OwnedSession(new: state, receivedAt: now, bounds: bounds)
             sessions[key] = session
+            moved[key] = nil
         }
         guard state.status != .deleted else { return purge(session, state, now) }
         news.add(session)
@@ -275,6 +281,7 @@ struct StreamMachine<Work: StreamWork> {
     /// Removes sessions that another process owns now.
     mutating func drop(where isLost: (SessionKey) -> Bool) {
         for session in sessions.values.filter({ isLost($0.state.key) }) { forget(session) }
+        moved = moved.filter { !isLost($0.key) }
         schedule.prune()
     }
 

@@ -11,9 +11,9 @@ enum StreamTask: Int, CaseIterable {
     case record
     /// `heard` is to be published.
     case heard
-    /// Live metrics are to be computed from all items at ``OwnedSession/fold``.
+    /// Live metrics are to be computed from all items when ``OwnedSession/fold`` is due.
     case fold
-    /// A summary is to be computed at ``OwnedSession/summary``, or a job computes it.
+    /// A summary is to be computed when ``OwnedSession/summary`` is due, or a job computes it.
     case summary
     /// A client requested its chunks.
     case chunks
@@ -64,14 +64,19 @@ struct StreamSchedule<Work: StreamWork> {
         return true
     }
 
-    /// The sessions with a task.
-    mutating func sessions(with task: StreamTask) -> [Session] {
+    /// The sessions with a task, or those of them that are due.
+    mutating func sessions(with task: StreamTask, where isDue: (Session) -> Bool = { _ in true }) -> [Session] {
+        var sessions: [Session] = []
         queues[task.rawValue].removeAll { session in
-            guard !session.tasks.contains(task) else { return false }
-            session.listed.remove(task)
-            return true
+            guard session.tasks.contains(task) else {
+                session.listed.remove(task)
+                return true
+            }
+            // After a restart thousands wait, and few are due.
+            if isDue(session) { sessions.append(session) }
+            return false
         }
-        return Array(queues[task.rawValue])
+        return sessions
     }
 
     /// Lists no session any more that has left memory.

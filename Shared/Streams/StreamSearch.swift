@@ -19,7 +19,7 @@ struct StreamSearch {
         self.device = device
     }
 
-    /// The last chunk is probably of this number or the one before.
+    /// Begins near a number: the last chunk probably has it or the one before.
     init(_ key: SessionKey, _ device: Device, near number: Int) {
         self.init(key, device)
         asked = Set([0, max(0, number - 1), number, number + 1]).sorted()

@@ -77,7 +77,7 @@ enum StreamTimes {
     static let dueLater = 256
     static let dueOfTick = 1_024
     /// The maximum size of the journal in bytes, and its maximum age. Beyond, all items go into chunks at once.
-    static let journalBytes = 192 << 20
+    static let journalBytes = 128 << 20
     static let journalAge = 90.0
     /// The minimum interval of commits for the journal alone, and of the due times of deletions.
     static let journalInterval = 1.0

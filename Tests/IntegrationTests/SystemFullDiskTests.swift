@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 import Workouts
 
-/// Services on a real disk that is full for a while. Two of them keep 32 MiB in reserve.
+/// Services on a real disk that is full for a while. Two of them keep 64 MiB in reserve.
 struct SystemFullDiskTests {
     @Test(.timeLimit(.minutes(60)))
     func `while the disk is full nothing is acknowledged, and later everything is stored`() async throws {
         let folder = try TemporaryFolder()
-        guard let disk = SmallDisk(folder, megabytes: 96) else {
+        guard let disk = SmallDisk(folder, megabytes: 160) else {
             print("services on a full disk: skipped, mounting a small disk needs root")
             return
         }

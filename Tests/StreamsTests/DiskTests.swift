@@ -77,5 +77,30 @@ struct DiskTests {
         ])
         #expect(try sent?.acks(script.key, "watch-1") == [.next(310)])
         #expect(aggregator?.loop.machine.sessions[script.key]?.live?.total(.distance) == 930)
+        try await endAndEvict(&aggregator)
+        let later = try await aggregator?.deliver([script.batch("watch-1", 310, items(310..<320))])
+        #expect(try later?.acks(script.key, "watch-1") == [.next(320)])
+    }
+
+    @Test mutating func `a session continues with what a restart moved out of the journal, once`() async throws {
+        var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
+        try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<300))])
+        aggregator = nil
+        aggregator = try await Aggregator(folder, clock: clock)
+        #expect(aggregator?.loop.machine.moved[script.key]?.values.map(\.next) == [300])
+        let sent = try await aggregator?.deliver([script.batch("watch-1", 300, items(300..<310))])
+        #expect(try sent?.acks(script.key, "watch-1") == [.next(310)])
+        #expect(aggregator?.loop.machine.moved.isEmpty == true)
+        try await endAndEvict(&aggregator)
+        let later = try await aggregator?.deliver([script.batch("watch-1", 310, items(310..<320))])
+        #expect(try later?.acks(script.key, "watch-1") == [.next(320)])
+    }
+
+    private mutating func endAndEvict(_ aggregator: inout Aggregator?) async throws {
+        try await aggregator?.deliver([script.change(.completed, [end])])
+        try await aggregator?.tick()
+        clock.advance(by: .seconds(61))
+        try await aggregator?.tick()
+        try #require(aggregator?.loop.machine.sessions[script.key] == nil)
     }
 }

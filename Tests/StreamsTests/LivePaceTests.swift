@@ -43,7 +43,7 @@ import Workouts
         for session in sessions {
             news.add(session)
             #expect(news.takeDue().map(\.session.state.key) == [session.state.key])
-            news.published(session, due: nil, clock.moment)
+            news.published(session, dueAt: nil, clock.moment)
             clock.advance(by: .seconds(0.5))
         }
         // Their news come in another order.

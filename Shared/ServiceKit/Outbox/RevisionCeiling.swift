@@ -28,9 +28,10 @@ package enum RevisionCeiling {
     /// - Parameters:
     ///   - stored: the present ceiling.
     ///   - latest: the highest revision so far, an earlier owner's ceiling included.
-    ///   - lead: a new ceiling is due each half of it.
+    ///   - lead: how far a new ceiling is ahead of the clock, in milliseconds; one is due each half of that.
     package static func due(_ stored: Int64, latest: Int64, now: Timestamp, lead: Int64 = lead) -> Int64? {
         let now = now.milliseconds
+        let step = step * lead / Self.lead
         guard max(now + lead / 2, latest + step / 2) > stored else { return nil }
         return max(stored, now + lead, latest + step)
     }

@@ -118,7 +118,7 @@ package protocol StreamField: CaseIterable, RawRepresentable<Int>, Sendable wher
     /// The accepted values; one outside them is dropped.
     var range: ClosedRange<Double> { get }
 
-    /// Those of all fields, by raw value.
+    /// The ranges of all fields, by raw value.
     static var ranges: [ClosedRange<Double>] { get }
 
     /// A bit for each field of which an item carries a list of values, by raw value.
