@@ -66,7 +66,7 @@ package struct StreamLoop<Work: StreamWork> {
     var revisions = LiveRevisions()
     private(set) var pace = LivePace()
     /// The time of the last commit of items.
-    var committedAt: Moment?
+    private(set) var committedAt: Moment?
     /// Jobs to run, and the chunks of those that ended.
     var jobs: [StreamJob<Work>] = []
     var chunkSendings: [ChunkSending<Work>] = []

@@ -19,9 +19,6 @@ extension RunCurve {
             var metres: UInt16
         }
 
-        /// Points of ten minutes.
-        private static let growth = 120
-
         let isExact: Bool
         private var coarse: [Coarse] = []
         private var rests: [Rest] = []
@@ -64,8 +61,6 @@ extension RunCurve {
 
         mutating func append(_ point: Point) {
             let point = rounded(point)
-            // An array would double its room. The points of a live curve come one by one, for hours and for every runner.
-            if !isExact, coarse.count == coarse.capacity { coarse.reserveCapacity(coarse.count + Self.growth) }
             coarse.append(Coarse(time: UInt32(point.time / 1_000), metres: UInt32(point.metres / 1_000)))
             guard isExact else { return }
             rests.append(Rest(time: UInt16(point.time % 1_000), metres: UInt16(point.metres % 1_000)))
