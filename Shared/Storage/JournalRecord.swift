@@ -133,8 +133,7 @@ private let hasUUID: UInt16 = 1 << 15
 /// Reads the records of a journal, one after the other.
 struct JournalReader {
     private(set) var tail = JournalTail()
-    /// The names of streams by the hash of their stored form. They recur in record after record, and to decode one takes longer than
-    /// the rest of its entry.
+    /// The names of streams by the hash of their stored form. They recur in record after record.
     private var names: [Int: (stored: [UInt8], text: String)] = [:]
 
     /// Adds the entries of some shards to ``tail``.

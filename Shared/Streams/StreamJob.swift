@@ -1,5 +1,4 @@
 import Bus
-import ServiceKit
 package import Storage
 import Workouts
 
@@ -79,31 +78,6 @@ struct RunningJob<Item: StreamItem> {
     let number: Int
     /// The items that were committed since it began; `nil` unless it computes a fold.
     var missed: [(device: Device, first: Int, items: [Item])]?
-}
-
-/// When a computation over all items of a session is due. Those that are jobs take at most a tenth of the time.
-struct Recomputation {
-    var dueAt: Moment
-    /// The time of the last one.
-    private(set) var doneAt: Moment?
-    /// What the last one cost, if it was a job.
-    var cost = Duration.zero
-
-    init(dueAt: Moment) {
-        self.dueAt = dueAt
-    }
-
-    /// The seconds that must follow the last one.
-    var spacing: Double { cost / .seconds(1) * StreamTimes.costs }
-
-    mutating func done(_ now: Moment) { doneAt = now }
-
-    /// Makes it due: at once, or when the rate limit allows it.
-    ///
-    /// - Parameter interval: the minimum interval in seconds.
-    mutating func request(_ now: Moment, interval: Double = 0) {
-        dueAt = max(now, doneAt.map { $0 + max(interval, spacing) } ?? now)
-    }
 }
 
 /// A last chunk whose newest items only the journal has.

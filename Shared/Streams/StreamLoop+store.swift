@@ -102,7 +102,7 @@ extension StreamLoop {
             do {
                 let stream = try StoredStream<Work.Item>(first: first, last: last.bytes, number: last.number)
                 if stream.knowsLastTime {
-                    machine.load(stream, from: search.device, of: search.key)
+                    machine.sessions[search.key]?.load(stream, from: search.device)
                     continue
                 }
             } catch {}

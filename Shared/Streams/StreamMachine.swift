@@ -273,11 +273,6 @@ struct StreamMachine<Work: StreamWork> {
         }
     }
 
-    /// Loads the stream of a device from the store.
-    mutating func load(_ stream: StoredStream<Work.Item>, from device: Device, of key: SessionKey) {
-        sessions[key]?.load(stream, from: device)
-    }
-
     /// Removes sessions that another process owns now.
     mutating func drop(where isLost: (SessionKey) -> Bool) {
         for session in sessions.values.filter({ isLost($0.state.key) }) { forget(session) }

@@ -29,6 +29,31 @@ enum StreamTask: Int, CaseIterable {
     case purge
 }
 
+/// When a computation over all items of a session is due. Those that are jobs take at most a tenth of the time.
+struct Recomputation {
+    var dueAt: Moment
+    /// The time of the last one.
+    private(set) var doneAt: Moment?
+    /// What the last one cost, if it was a job.
+    var cost = Duration.zero
+
+    init(dueAt: Moment) {
+        self.dueAt = dueAt
+    }
+
+    /// The seconds that must follow the last one.
+    var spacing: Double { cost / .seconds(1) * StreamTimes.costs }
+
+    mutating func done(_ now: Moment) { doneAt = now }
+
+    /// Makes it due: at once, or when the rate limit allows it.
+    ///
+    /// - Parameter interval: the minimum interval in seconds.
+    mutating func request(_ now: Moment, interval: Double = 0) {
+        dueAt = max(now, doneAt.map { $0 + max(interval, spacing) } ?? now)
+    }
+}
+
 /// A set of tasks.
 struct StreamTasks {
     private var bits: UInt16 = 0

@@ -6,7 +6,7 @@ package import Workouts
 /// ceiling that is stored first, and the next owner starts above the ceiling: its revisions are higher even if its clock is
 /// behind.
 package enum RevisionCeiling {
-    /// How far the ceiling is ahead of the clock, in milliseconds. Readers ignore live values of a restored database for at most
+    /// How far the ceiling is ahead of the clock by default, in milliseconds. Readers ignore live values of a restored database for at most
     /// about as long.
     package static let lead: Int64 = 4_000
     /// How far it is above the latest revision where that is ahead of the clock: after a change of owner, or while the clock is
